@@ -1,0 +1,1 @@
+"""Row-level lineage for data pipelines by predicate pushdown."""

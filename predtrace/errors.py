@@ -1,0 +1,39 @@
+"""Errors that predtrace raises on purpose; each says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class PredTraceError(Exception):
+    """Base of all errors that predtrace raises on purpose."""
+
+
+class UnsupportedOperatorError(PredTraceError):
+    """The pipeline has an operator or expression that cannot be traced (yet)."""
+
+
+class NonDeterministicError(PredTraceError):
+    """The pipeline has a part whose result another run need not repeat."""
+
+
+class TargetError(PredTraceError):
+    """A lineage question names a column, value or predicate that does not fit the output."""
+
+
+class SourceError(PredTraceError):
+    """A source is missing, unreadable, ambiguous, or changed since the job ran."""
+
+
+class StoreError(PredTraceError):
+    """The job store cannot be written or read, or holds no such job."""
+
+
+class JobFormatError(StoreError):
+    """A `job.json` is corrupt, truncated, or of a newer schema."""
+
+
+class EngineError(PredTraceError):
+    """An engine is not available or cannot answer this question exactly."""
+
+
+class EnvironmentError_(PredTraceError):
+    """The machine lacks something that predtrace needs, e.g. Java."""

@@ -1,0 +1,1 @@
+"""Logical lineage inference: from an operator graph to a lineage plan."""

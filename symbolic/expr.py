@@ -1,0 +1,234 @@
+"""The expression IR: typed, immutable trees over columns, literals and parameters.
+
+Expressions never hold plans: a subquery is an operator of the graph. All nodes are
+frozen structs, hashable and compared by value; rewriting builds new nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Union
+
+import msgspec
+
+from symbolic.types import BOOLEAN, DataType
+
+
+class ExprBase(msgspec.Struct, frozen=True, tag_field="node"):
+    """Common base of all expression nodes."""
+
+
+class Column(ExprBase, frozen=True, tag="column"):
+    """A column, identified by `id` alone within its graph; `name` is for people and engines.
+
+    The two sides of a self-join have different ids for the same name.
+    """
+
+    id: int
+    name: str
+    type: DataType
+    nullable: bool = True
+
+
+class Literal(ExprBase, frozen=True, tag="literal"):
+    """A constant.
+
+    `value` is None for NULL, else bool, int, float, `decimal.Decimal`, str, bytes,
+    `datetime.date` or `datetime.datetime` as the type says (intervals: int, see `types`).
+    """
+
+    value: Any
+    type: DataType
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), repr(self.value), self.type))
+
+    def __eq__(self, other: object) -> bool:
+        # repr tells 0.0 from -0.0, 1 from True, and makes NaN equal to itself.
+        return (
+            isinstance(other, Literal)
+            and type(self.value) is type(other.value)
+            and repr(self.value) == repr(other.value)
+            and self.type == other.type
+        )
+
+
+class Param(ExprBase, frozen=True, tag="param"):
+    """One value of a bound row: of the target (`binding` 0) or of a stored intermediate.
+
+    `column` is the id of the column that the value is of. A predicate with params is
+    meant once per bound row; all params of one predicate belong to one binding.
+    """
+
+    binding: int
+    column: int
+    name: str
+    type: DataType
+    nullable: bool = True
+
+
+class Call(ExprBase, frozen=True, tag="call"):
+    """A function of `symbolic.functions`, applied. `type` is the result type.
+
+    Connectives, comparisons, CASE and casts are calls too:
+    ``case`` has the arguments ``when, then, when, then, …, else`` (always an else);
+    ``in`` has the value, then the list; ``and``/``or`` have two or more arguments;
+    ``cast`` converts its argument to `type`.
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    type: DataType
+    nullable: bool = True
+
+
+Expr = Union[Column, Literal, Param, Call]
+
+TRUE = Literal(True, BOOLEAN)
+FALSE = Literal(False, BOOLEAN)
+
+
+def call(function: str, *args: Expr, type: DataType = BOOLEAN) -> Call:
+    """A call; Boolean unless `type` says otherwise."""
+    return Call(function, args, type)
+
+
+def same(left: Expr, right: Expr) -> Call:
+    """Null-safe equality ``left <=> right``: never NULL."""
+    return Call("nullsafe_eq", (left, right), BOOLEAN, nullable=False)
+
+
+def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
+    """The top-level AND terms, without TRUE and without repetitions.
+
+    >>> conjuncts(TRUE)
+    ()
+    """
+    found: dict[Expr, None] = {}
+    stack = [predicate]
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Call) and term.function == "and":
+            stack.extend(reversed(term.args))
+        elif term != TRUE:
+            found.setdefault(term)
+    return tuple(found)
+
+
+def conjunction(*terms: Expr) -> Expr:
+    """AND of the terms, flattened; TRUE when there are none, FALSE when one is."""
+    flat = tuple(dict.fromkeys(part for term in terms for part in conjuncts(term)))
+    if FALSE in flat:
+        return FALSE
+    if len(flat) > 1:
+        return Call("and", flat, BOOLEAN)
+    return flat[0] if flat else TRUE
+
+
+def disjunction(*terms: Expr) -> Expr:
+    """OR of the terms; FALSE when there are none, TRUE when one is."""
+    flat = tuple(dict.fromkeys(term for term in terms if term != FALSE))
+    if TRUE in flat:
+        return TRUE
+    if len(flat) > 1:
+        return Call("or", flat, BOOLEAN)
+    return flat[0] if flat else FALSE
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every node of the tree, parents first."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Call):
+            stack.extend(reversed(node.args))
+
+
+def columns_of(*exprs: Expr) -> frozenset[Column]:
+    """The columns that the expressions read."""
+    return frozenset(node for expr in exprs for node in walk(expr) if isinstance(node, Column))
+
+
+def column_ids(*exprs: Expr) -> frozenset[int]:
+    """The ids of the columns that the expressions read."""
+    return frozenset(column.id for column in columns_of(*exprs))
+
+
+def params_of(*exprs: Expr) -> frozenset[Param]:
+    """The parameters that the expressions read."""
+    return frozenset(node for expr in exprs for node in walk(expr) if isinstance(node, Param))
+
+
+def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild the tree bottom-up; `change` gives a node's replacement or None to keep it."""
+    if isinstance(expr, Call):
+        args = tuple(transform(arg, change) for arg in expr.args)
+        if args != expr.args:
+            expr = Call(expr.function, args, expr.type, expr.nullable)
+    changed = change(expr)
+    return expr if changed is None else changed
+
+
+def substitute(expr: Expr, columns: Mapping[int, Expr]) -> Expr:
+    """Replace columns, by id."""
+    return transform(
+        expr, lambda node: columns.get(node.id) if isinstance(node, Column) else None
+    )
+
+
+def bind(expr: Expr, values: Mapping[int, Expr]) -> Expr:
+    """Replace params by what stands for their column, by column id."""
+    return transform(
+        expr, lambda node: values.get(node.column) if isinstance(node, Param) else None
+    )
+
+
+_INFIX = {
+    "and": "AND",
+    "or": "OR",
+    "eq": "=",
+    "nullsafe_eq": "<=>",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "like": "LIKE",
+}
+
+
+def render(expr: Expr) -> str:
+    """The expression as text for people (never sent to an engine).
+
+    Params show as ``:name`` (target) or ``:name@1`` (row of intermediate 1).
+    """
+    match expr:
+        case Column(name=name):
+            return name
+        case Literal(value=value):
+            return "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
+        case Param(binding=binding, name=name):
+            return f":{name}" if binding == 0 else f":{name}@{binding}"
+        case Call(function="not", args=(arg,)):
+            return f"NOT ({render(arg)})"
+        case Call(function="is_null", args=(arg,)):
+            return f"{render(arg)} IS NULL"
+        case Call(function="is_not_null", args=(arg,)):
+            return f"{render(arg)} IS NOT NULL"
+        case Call(function="in", args=(value, *items)):
+            return f"{render(value)} IN ({', '.join(map(render, items))})"
+        case Call(function=function, args=args) if function in _INFIX and len(args) > 1:
+            return f" {_INFIX[function]} ".join(_grouped(arg, function) for arg in args)
+        case Call(function=function, args=args):
+            return f"{function}({', '.join(map(render, args))})"
+
+
+def _grouped(expr: Expr, outer: str) -> str:
+    text = render(expr)
+    nested = isinstance(expr, Call) and expr.function in _INFIX and len(expr.args) > 1
+    compares = isinstance(expr, Call) and expr.function not in ("and", "or")
+    return f"({text})" if nested and not (outer in ("and", "or") and compares) else text
