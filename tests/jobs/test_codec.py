@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from predtrace.errors import JobFormatError, StoreError
+from predtrace.jobs.codec import NodeWriter, decode_job, encode_job
+from predtrace.jobs.model import Job
+from pushdown.operators import Filter, Scan
+from symbolic.expr import Call, Column, Literal, call
+from symbolic.types import LONG, STRING
+from tests.jobs.examples import example_job, expressions, jobs
+
+
+def edited(job: Job, *path: str | int, value: object) -> bytes:
+    """The job's file with one place of its body changed, checksum and all."""
+    import hashlib
+
+    file = json.loads(encode_job(job))
+    place = file["body"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    body = msgspec.json.encode(file["body"])
+    head = {"format": file["format"], "schema": file["schema"]}
+    return msgspec.json.encode(
+        {**head, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    )
+
+
+def test_round_trip() -> None:
+    job = example_job()
+    assert decode_job(encode_job(job), "job.json") == job
+
+
+@given(jobs())
+def test_round_trip_of_any_job(job: Job) -> None:
+    assert decode_job(encode_job(job), "job.json") == job
+
+
+@given(jobs())
+def test_encoding_depends_on_the_content_only(job: Job) -> None:
+    assert encode_job(decode_job(encode_job(job), "job.json")) == encode_job(job)
+
+
+@given(expressions)
+def test_equal_expressions_are_stored_once(expr: msgspec.Struct) -> None:
+    writer = NodeWriter()
+    first = writer.add(expr)
+    size = len(writer.nodes)
+    again = msgspec.structs.replace(expr)
+    assert again is not expr
+    assert writer.add(again) == first
+    assert len(writer.nodes) == size
+
+
+def test_shared_subterms_make_small_files() -> None:
+    expr = call("add", Literal(1, LONG), Literal(1, LONG), type=LONG)
+    for _ in range(200):  # written out as a tree, this has 2**200 leaves
+        expr = call("add", expr, expr, type=LONG)
+    writer = NodeWriter()
+    writer.add(expr)
+    assert len(writer.nodes) == 203
+
+
+def test_deep_expressions() -> None:
+    expr: Call = call("not", Literal(True, STRING))
+    for _ in range(20_000):
+        expr = call("not", expr)
+    column = Column(1, "a", LONG)
+    graph = (
+        Filter(id=0, input=1, condition=expr),
+        Scan(id=1, table="t", occurrence=1, columns=(column,)),
+    )
+    job = msgspec.structs.replace(
+        example_job(), graph=graph, plans=(), intermediates=(), output=None
+    )
+    read = decode_job(encode_job(job), "job.json").graph[0]
+    assert isinstance(read, Filter)
+    depth, node = 0, read.condition
+    while isinstance(node, Call):
+        depth, node = depth + 1, node.args[0]
+    assert depth == 20_001
+
+
+def test_an_unusual_literal_is_refused() -> None:
+    job = example_job()
+    odd = Filter(id=0, input=1, condition=Literal([1], LONG))
+    scan = Scan(id=1, table="t", occurrence=1, columns=())
+    with pytest.raises(StoreError, match="list"):
+        encode_job(msgspec.structs.replace(job, graph=(odd, scan), plans=(), intermediates=()))
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 500, -1])
+def test_truncated(size: int) -> None:
+    data = encode_job(example_job())[:size]
+    with pytest.raises(JobFormatError, match=r"x/job\.json is truncated or no job file"):
+        decode_job(data, "x/job.json")
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    data = encode_job(example_job())
+    for position in range(0, len(data), 7):
+        changed = bytearray(data)
+        changed[position] ^= 0x04
+        with pytest.raises(JobFormatError, match=r"job\.json"):
+            decode_job(bytes(changed), "job.json")
+
+
+def test_newer_schema() -> None:
+    data = encode_job(example_job()).replace(b'"schema":1', b'"schema":2', 1)
+    with pytest.raises(JobFormatError, match=r"newer predtrace .*upgrade"):
+        decode_job(data, "job.json")
+
+
+def test_another_json_file() -> None:
+    with pytest.raises(JobFormatError, match="no job file"):
+        decode_job(b'{"format": "recipe", "schema": 1}', "job.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("job", "root"), True, "int expected"),
+        (("job", "root"), 77, "root is not among them"),
+        (("job", "query"), None, "str expected"),
+        (("job", "extra"), 1, "'extra' is unknown"),
+        (("job", "graph", 2, "left"), 99, "not in the graph"),
+        (("job", "graph", 2, "left"), 0, "tree"),
+        (("job", "graph", 2, "operator"), "Teleport", "names none of"),
+        (("job", "graph", 3, "condition"), 10**6, "no node 1000000"),
+        (("job", "graph", 3, "condition"), -1, "no node -1"),
+        (("job", "graph", 3, "condition"), 0, "does not fit here"),
+        (("job", "graph", 1, "aggregations", 0, "call", "function"), "mode", "no aggregate"),
+        (("job", "plans", 0, "scans", 0, "node"), 99, "operator 99"),
+        (("job", "plans", 0, "scans", 0, "binding"), 9, "binding 9"),
+        (("job", "intermediates", 0, "binding"), 9, "binding 9"),
+        (("job", "output", "folder"), "../../elsewhere", "not inside"),
+        (("job", "output", "folder"), "/elsewhere", "not inside"),
+        (("job", "timings"), [], "object expected"),
+        (("nodes", 0), 3, "object expected"),
+        (("nodes",), 3, "nodes and job expected"),
+    ],
+)
+def test_nonsense_is_refused(path: tuple[str | int, ...], value: object, message: str) -> None:
+    with pytest.raises(JobFormatError, match=message):
+        decode_job(edited(example_job(), *path, value=value), "job.json")
+
+
+def test_unknown_function_is_refused() -> None:
+    file = json.loads(encode_job(example_job()))
+    index = next(i for i, n in enumerate(file["body"]["nodes"]) if n.get("node") == "call")
+    with pytest.raises(JobFormatError, match="no function 'launch'"):
+        decode_job(edited(example_job(), "nodes", index, "function", value="launch"), "job.json")
+
+
+def test_a_literal_with_a_bad_value_is_refused() -> None:
+    file = json.loads(encode_job(example_job()))
+    index = next(i for i, n in enumerate(file["body"]["nodes"]) if n.get("node") == "literal")
+    bad = {"date": "2026-13-01"}
+    with pytest.raises(JobFormatError, match="is no date value"):
+        decode_job(edited(example_job(), "nodes", index, "value", value=bad), "job.json")
+
+
+def test_reading_needs_no_engine() -> None:
+    code = (
+        "import sys, predtrace.jobs.codec\n"
+        "print([m for m in ('pyspark','pandas','duckdb','z3','pyarrow') if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
