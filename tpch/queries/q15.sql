@@ -1,0 +1,14 @@
+-- TPC-H Q15 (Top Supplier): TPC Benchmark H specification, section 2.4.15, validation parameters.
+-- The specification's view stands in a WITH clause, as its approved variant has it.
+WITH revenue (supplier_no, total_revenue) AS (
+  SELECT l_suppkey, sum(l_extendedprice * (1 - l_discount))
+  FROM lineitem
+  WHERE l_shipdate >= DATE '1996-01-01'
+    AND l_shipdate < DATE '1996-01-01' + INTERVAL '3' MONTH
+  GROUP BY l_suppkey
+)
+SELECT s_suppkey, s_name, s_address, s_phone, total_revenue
+FROM supplier, revenue
+WHERE s_suppkey = supplier_no
+  AND total_revenue = (SELECT max(total_revenue) FROM revenue)
+ORDER BY s_suppkey
