@@ -1,0 +1,239 @@
+"""The job store: a local folder with one folder per finished job.
+
+    lineage/
+      20261121-093000-4f2a/              a finished job
+        job.json
+        output/ …                        stored results (Parquet)
+      incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
+
+A job appears by renaming its complete folder, so that no half job is ever listed. What
+an interrupted process left behind is removed when the next job begins.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import secrets
+import shutil
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from predtrace.errors import PredTraceError, StoreError
+from predtrace.jobs.codec import decode_job, encode_job
+from predtrace.jobs.model import Job
+from predtrace.jobs.process import is_gone, parse_owner, this_process
+from pushdown.operators import Scan
+
+JOB_FILE = "job.json"
+_INCOMPLETE = "incomplete-"
+
+
+class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a listing. `rows` is None if the output was not kept.
+
+    `query` is the query's first line; `bytes` is what the stored results take. A job that
+    cannot be read has the error's text as its `problem` and nothing else.
+    """
+
+    id: str
+    created: str = ""
+    query: str = ""
+    rows: int | None = None
+    bytes: int = 0
+    scans: int = 0
+    problem: str = ""
+
+
+class JobStore:
+    """The store in the folder `path`, which need not exist before the first job.
+
+    Raises StoreError if `path` is an address of another kind of storage.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        text = os.fspath(path)
+        scheme, separator, rest = text.partition("://")
+        if separator and scheme != "file":
+            raise StoreError(f"the store {text} is not a local folder; use one on this machine")
+        self.path = Path(rest if separator else text)
+
+    def begin(self) -> JobWriter:
+        """A new job, to be filled and committed.
+
+        Raises StoreError if the store's folder cannot be made or written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+            return self._new_writer()
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.path} cannot be written ({_why(error)}); "
+                "choose another with store=… or --store, or change its permissions"
+            ) from error
+
+    def jobs(self) -> list[JobSummary]:
+        """All finished jobs, oldest first; a corrupt one is listed with its problem."""
+        return [self._summary(job_id) for job_id in self._ids()]
+
+    def open(self, job_id: str) -> Job:
+        """The job with this id, or with the only id that begins so.
+
+        Raises StoreError if there is none, JobFormatError if its file is corrupt.
+        """
+        return self._read(self._resolve(job_id))
+
+    def folder(self, job_id: str) -> Path:
+        """The folder of a finished job (id as for `open`)."""
+        return self.path / self._resolve(job_id)
+
+    def _read(self, job_id: str) -> Job:
+        file = self.path / job_id / JOB_FILE
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{file} cannot be read ({_why(error)})") from error
+        return decode_job(data, str(file))
+
+    def _summary(self, job_id: str) -> JobSummary:
+        try:
+            job = self._read(job_id)
+        except PredTraceError as error:
+            return JobSummary(id=job_id, problem=str(error))
+        # Plans for both readings of min and max may share a stored table.
+        stored = {item.result.folder: item.result.bytes for item in job.intermediates}
+        return JobSummary(
+            id=job_id,
+            created=job.created,
+            query=next((line.strip() for line in job.query.splitlines() if line.strip()), ""),
+            rows=None if job.output is None else job.output.rows,
+            bytes=sum(stored.values()) + (0 if job.output is None else job.output.bytes),
+            scans=sum(isinstance(operator, Scan) for operator in job.graph),
+        )
+
+    def _ids(self) -> list[str]:
+        try:
+            entries = sorted(entry.name for entry in os.scandir(self.path))
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"there is no store {self.path}; `predtrace run … --store {self.path}` makes one"
+            ) from error
+        except OSError as error:
+            raise StoreError(f"the store {self.path} cannot be read ({_why(error)})") from error
+        return [
+            name
+            for name in entries
+            if not name.startswith(_INCOMPLETE) and (self.path / name / JOB_FILE).is_file()
+        ]
+
+    def _resolve(self, job_id: str) -> str:
+        ids = self._ids()
+        found = [known for known in ids if known == job_id] or [
+            known for known in ids if job_id and known.startswith(job_id)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise StoreError(
+                f"several jobs in {self.path} begin with {job_id}: {', '.join(found[:8])}; "
+                "give more of the id"
+            )
+        if not ids:
+            raise StoreError(f"the store {self.path} holds no jobs; `predtrace run` makes one")
+        near = difflib.get_close_matches(job_id, ids, n=3, cutoff=0.4) or ids[-3:]
+        raise StoreError(
+            f"there is no job {job_id!r} in {self.path}; near it: {', '.join(near)} "
+            f"(`predtrace jobs --store {self.path}` lists all)"
+        )
+
+    def _new_writer(self) -> JobWriter:
+        owner = this_process()
+        while True:
+            stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+            job_id = f"{stamp}-{secrets.token_hex(2)}"
+            folder = self.path / f"{_INCOMPLETE}{job_id}+{owner}"
+            if (self.path / job_id).exists():
+                continue
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return JobWriter(self.path, job_id, folder)
+
+    def _sweep(self) -> None:
+        """Remove incomplete jobs whose process has ended."""
+        for entry in list(os.scandir(self.path)):
+            if not entry.name.startswith(_INCOMPLETE):
+                continue
+            owner = parse_owner(entry.name.partition("+")[2])
+            if owner is not None and is_gone(owner):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+class JobWriter:
+    """A job being written: `folder` takes its stored results until `commit`.
+
+    As a context manager it aborts a job that was not committed.
+    """
+
+    def __init__(self, store: Path, job_id: str, folder: Path) -> None:
+        self.id = job_id
+        self.folder = folder
+        self._store = store
+
+    def commit(self, job: Job) -> Path:
+        """Save the job and make it visible; the folder that it lies in from now on.
+
+        Raises StoreError if it cannot be saved (the folder is kept until `abort`), and
+        ValueError if `job.id` is not this writer's.
+        """
+        if job.id != self.id:
+            raise ValueError(f"job {job.id} cannot be committed as {self.id}")
+        data = encode_job(job)
+        final = self._store / self.id
+        try:
+            _write_durably(self.folder / JOB_FILE, data)
+            _sync_folder(self.folder)
+            self.folder.rename(final)
+            _sync_folder(self._store)
+        except OSError as error:
+            raise StoreError(
+                f"job {self.id} cannot be saved in {self._store} ({_why(error)}); "
+                "free space or change permissions, then run again"
+            ) from error
+        self.folder = final
+        return final
+
+    def abort(self) -> None:
+        """Remove what was written. Does nothing after `commit`."""
+        if self.folder.name.startswith(_INCOMPLETE):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> JobWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.abort()
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a rename or a new entry survive a power cut, where folders can be synced."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
