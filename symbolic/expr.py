@@ -172,9 +172,7 @@ def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 def substitute(expr: Expr, columns: Mapping[int, Expr]) -> Expr:
     """Replace columns, by id."""
-    return transform(
-        expr, lambda node: columns.get(node.id) if isinstance(node, Column) else None
-    )
+    return transform(expr, lambda node: columns.get(node.id) if isinstance(node, Column) else None)
 
 
 def bind(expr: Expr, values: Mapping[int, Expr]) -> Expr:
@@ -210,7 +208,9 @@ def render(expr: Expr) -> str:
         case Column(name=name):
             return name
         case Literal(value=value):
-            return "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
+            return (
+                "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
+            )
         case Param(binding=binding, name=name):
             return f":{name}" if binding == 0 else f":{name}@{binding}"
         case Call(function="not", args=(arg,)):

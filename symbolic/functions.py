@@ -33,7 +33,7 @@ class Encoding(Enum):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """One function: `id`, its NULL behaviour, what the solver knows of it, and a line for people."""
+    """One function: its NULL behaviour, what the solver knows of it, and a line for people."""
 
     id: str
     nulls: Nulls
@@ -204,7 +204,9 @@ FUNCTIONS: dict[str, Function] = {
 AGGREGATES: dict[str, Aggregate] = {
     aggregate.id: aggregate
     for aggregate in [
-        Aggregate("count", False, "number of rows whose arguments are not NULL (all rows without any)"),
+        Aggregate(
+            "count", False, "number of rows whose arguments are not NULL (all rows without any)"
+        ),
         Aggregate("sum", False, "sum, NULL for none"),
         Aggregate("avg", False, "mean, NULL for none"),
         Aggregate("min", True, "smallest value"),

@@ -1,0 +1,84 @@
+"""Pushing predicates down a region of the graph, and where that loses precision.
+
+A region is what one binding reaches: the subtree under the node whose rows are bound
+(the pipeline's output, or a stored intermediate), down to the scans or to the next
+stored intermediates. This is the walk of the paper's Algorithm 1, lines 3 to 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from pushdown.graph import OperatorGraph
+from pushdown.rules import LEAVES
+from pushdown.rules.base import Context
+from pushdown.verify import Pushed, push
+from symbolic.expr import Column, Expr, Param, conjunction, same
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """One operator of a region: the predicate above it, and what became of it below.
+
+    `pushed` is None at a leaf and at a stored node, where the region ends.
+    """
+
+    node: int
+    above: Expr
+    witnessed: bool
+    pushed: Pushed | None
+
+    @property
+    def precise(self) -> bool:
+        """Whether nothing was lost at this operator."""
+        return self.pushed is None or all(self.pushed.precise)
+
+
+class Pushdown:
+    """Pushes predicates through one graph; remembers what it has proved."""
+
+    def __init__(self, graph: OperatorGraph, aggregates: str) -> None:
+        self.graph = graph
+        self.aggregates = aggregates
+        self._proved: dict[tuple[int, Expr, bool], Pushed] = {}
+
+    def region(
+        self, top: int, above: Expr, ends: Collection[int] = (), *, past_losses: bool = True
+    ) -> Iterator[Visit]:
+        """Visit the region under `top`, consumers first; nodes in `ends` (but `top`) end it.
+
+        Without `past_losses` it ends where precision is lost, too.
+        """
+        pending = [(top, above, True)]
+        while pending:
+            node, predicate, seen = pending.pop()
+            if type(self.graph[node]) in LEAVES or (node in ends and node != top):
+                yield Visit(node, predicate, seen, None)
+                continue
+            pushed = self.push(node, predicate, seen)
+            visit = Visit(node, predicate, seen, pushed)
+            yield visit
+            if not (visit.precise or past_losses):
+                continue
+            below = zip(self.graph.inputs(node), pushed.below, pushed.witnessed, strict=True)
+            pending.extend(reversed(list(below)))
+
+    def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
+        """Move one predicate through one operator."""
+        key = (node, above, witnessed)
+        if key not in self._proved:
+            inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
+            context = Context(inputs, self.aggregates)
+            self._proved[key] = push(self.graph[node], above, context, witnessed=witnessed)
+        return self._proved[key]
+
+
+def row_selection(binding: int, columns: Collection[Column]) -> Expr:
+    """The row-selection predicate (the paper's F_row): every column equals the bound row's."""
+    return conjunction(
+        *(
+            same(column, Param(binding, column.id, column.name, column.type, column.nullable))
+            for column in columns
+        )
+    )

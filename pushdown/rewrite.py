@@ -1,0 +1,122 @@
+"""Rewriting a predicate onto some of its columns: the step that all join-like rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import networkx as nx
+
+from symbolic.expr import (
+    FALSE,
+    TRUE,
+    Call,
+    Column,
+    Expr,
+    Literal,
+    Param,
+    call,
+    column_ids,
+    conjunction,
+    conjuncts,
+    substitute,
+    transform,
+)
+
+
+def restrict(predicate: Expr, columns: Collection[Column]) -> Expr:
+    """The conjuncts of `predicate` as far as they can be said with `columns` alone.
+
+    Other columns are replaced by what the predicate equates them with: a literal or
+    param, else one of `columns`. Conjuncts for which that fails are dropped, and so are
+    those that are left without any column. Whether replacing was right (floats compare
+    equal without being the same) is for the verifier to say.
+    """
+    wanted = frozenset(column.id for column in columns)
+    terms = conjuncts(predicate)
+    known = {
+        column: expr for column, expr in stand_ins(terms, wanted).items() if column not in wanted
+    }
+    rewritten = (_tidy(simplify(substitute(term, known))) for term in terms)
+    return _without_implied(conjunction(*(term for term in rewritten if _only(term, wanted))))
+
+
+def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, Expr]:
+    """What each equated column can be replaced by: a constant, else one of `columns`."""
+    classes: nx.Graph[Expr] = nx.Graph()
+    for term in terms:
+        match term:
+            case Call(function="eq" | "nullsafe_eq", args=(left, right)) if not (
+                isinstance(left, Call) or isinstance(right, Call)
+            ):
+                classes.add_edge(left, right)
+    found: dict[int, Expr] = {}
+    for members in nx.connected_components(classes):
+        best = min(members, key=lambda member: _preference(member, columns))
+        if _preference(best, columns)[0] < _OTHER_COLUMN:
+            found.update((member.id, best) for member in members if isinstance(member, Column))
+    return found
+
+
+def simplify(expr: Expr) -> Expr:
+    """Fold what replacing columns leaves behind: ``x <=> x`` and constants in AND and OR."""
+    return transform(expr, _fold)
+
+
+def _tidy(term: Expr) -> Expr:
+    """Conjuncts as people write them: columns first; ``x = x`` says that x is not NULL."""
+    match term:
+        case Call(function="eq", args=(left, right)) if left == right:
+            return call("is_not_null", left)
+        case Call(function="eq" | "nullsafe_eq", args=(Param() | Literal() as left, right)):
+            return Call(term.function, (right, left), term.type, term.nullable)
+    return term
+
+
+def _without_implied(predicate: Expr) -> Expr:
+    """Drop ``x <=> y`` beside ``x = y``."""
+    terms = conjuncts(predicate)
+    equal = {term.args for term in terms if isinstance(term, Call) and term.function == "eq"}
+    return conjunction(
+        *(
+            term
+            for term in terms
+            if not (
+                isinstance(term, Call) and term.function == "nullsafe_eq" and term.args in equal
+            )
+        )
+    )
+
+
+def _fold(expr: Expr) -> Expr | None:
+    match expr:
+        case Call(function="nullsafe_eq", args=(left, right)) if left == right:
+            return TRUE
+        case Call(function="and", args=args):
+            return conjunction(*args)
+        case Call(function="or", args=args) if TRUE in args:
+            return TRUE
+        case Call(function="or", args=args) if FALSE in args:
+            rest = tuple(arg for arg in args if arg != FALSE)
+            if not rest:
+                return FALSE
+            return rest[0] if len(rest) == 1 else Call("or", rest, expr.type, expr.nullable)
+    return None
+
+
+_OTHER_COLUMN = 3
+
+
+def _preference(expr: Expr, columns: Collection[int]) -> tuple[int, str, int]:
+    match expr:
+        case Literal():
+            return (0, repr(expr.value), 0)
+        case Param(column=column, name=name):
+            return (1, name, column)
+        case Column(id=column, name=name):
+            return (2 if column in columns else _OTHER_COLUMN, name, column)
+    return (_OTHER_COLUMN, "", 0)
+
+
+def _only(term: Expr, columns: Collection[int]) -> bool:
+    read = column_ids(term)
+    return term == FALSE or (bool(read) and read <= frozenset(columns))

@@ -1,0 +1,24 @@
+"""The rules that move predicates through operators, one module per operator family.
+
+A new operator gets its rule in the module of its family (or a new one), registered
+in that module's `RULES`; an operator that cannot be supported gets its reason in
+`UNSUPPORTED`. A test fails for an operator that is in neither.
+"""
+
+from __future__ import annotations
+
+from pushdown.operators import OneRow, Operator, Scan
+from pushdown.rules import groups, joins, rows, sets
+from pushdown.rules.base import Rule
+
+RULES: dict[type[Operator], Rule] = {**rows.RULES, **joins.RULES, **groups.RULES, **sets.RULES}
+"""The rule of every operator class that has inputs."""
+
+LEAVES: dict[type[Operator], str] = {
+    Scan: "the source rows that the predicate selects",
+    OneRow: "reads no source",
+}
+"""Operators without inputs, where pushdown ends."""
+
+UNSUPPORTED: dict[type[Operator], str] = {}
+"""Operator classes that cannot be traced, with the reason."""

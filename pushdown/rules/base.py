@@ -1,0 +1,57 @@
+"""What a rule is: proposals for predicates below, and the meaning that they are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from pushdown.operators import Operator
+from symbolic.encode import Encoder, Value
+from symbolic.expr import Column, Expr
+from symbolic.table import SymbolicRow
+
+MINIMAL = "minimal"
+WHOLE = "whole"
+
+Tables = Sequence[tuple[SymbolicRow, ...]]
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Where an operator stands: its inputs' columns, and how min and max are read."""
+
+    inputs: tuple[tuple[Column, ...], ...]
+    aggregates: str = MINIMAL
+
+
+class OutputRow(msgspec.Struct, frozen=True):
+    """A symbolic output row.
+
+    `lineage[i][j]` is a Z3 Bool: row j of input i is lineage of this row, by SEMANTICS
+    section 2, where both rows exist.
+    """
+
+    exists: Any
+    values: Mapping[int, Value]
+    lineage: tuple[tuple[Any, ...], ...]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """How predicates move through one operator class.
+
+    `propose(operator, above, context)` gives, for each input, candidate predicates for
+    the predicate above, most selective first. They are proposals: the solver decides.
+    `meaning(operator, tables, encoder, context)` gives the operator's output rows on
+    bounded symbolic tables of `bounds[i]` rows each, with their lineage;
+    `docs/soundness.md` argues per operator why these bounds are enough.
+    `lineage` is the operator's line of the table in SEMANTICS section 2, for people.
+    """
+
+    propose: Callable[[Any, Expr, Context], tuple[tuple[Expr, ...], ...]]
+    meaning: Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
+    bounds: tuple[int, ...]
+    lineage: str
+
+
+RuleTable = Mapping[type[Operator], Rule]

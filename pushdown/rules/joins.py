@@ -1,0 +1,273 @@
+"""Joins and subqueries: operators over a left and a right input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import z3
+
+from pushdown.operators import (
+    AntiJoin,
+    InnerJoin,
+    MarkJoin,
+    OuterJoin,
+    ScalarSubquery,
+    SemiJoin,
+)
+from pushdown.rewrite import restrict
+from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
+from pushdown.rules.rows import only
+from symbolic.encode import Encoder, Value
+from symbolic.expr import (
+    FALSE,
+    TRUE,
+    Column,
+    Expr,
+    Param,
+    call,
+    column_ids,
+    conjunction,
+    conjuncts,
+    disjunction,
+    substitute,
+)
+
+Proposals = tuple[tuple[Expr, ...], ...]
+
+
+def through_inner_join(operator: InnerJoin | SemiJoin, above: Expr, context: Context) -> Proposals:
+    """F AND the join condition, said with each side's columns."""
+    both = conjunction(above, operator.condition)
+    return tuple((restrict(both, columns),) for columns in context.inputs)
+
+
+def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Proposals:
+    """A side that may stand alone in the output cannot use the join condition alone.
+
+    Its second candidate says: it matches the pinned row of the other side, or that row
+    is padding (all of its pinned columns are NULL).
+    """
+    both = conjunction(above, operator.condition)
+    preserved = {"left": (True, False), "right": (False, True), "full": (True, True)}
+    left, right = context.inputs
+    proposals: list[tuple[Expr, ...]] = []
+    for own, other, alone in zip(
+        (left, right), (right, left), preserved[operator.kind], strict=True
+    ):
+        plain = restrict(above, own)
+        if not alone:
+            proposals.append((restrict(both, own),))
+            continue
+        matched_or_padded = _matched_or_padded(operator.condition, above, own, other)
+        proposals.append((plain, conjunction(plain, matched_or_padded)))
+    return tuple(proposals)
+
+
+def _matched_or_padded(
+    condition: Expr, above: Expr, own: tuple[Column, ...], other: tuple[Column, ...]
+) -> Expr:
+    pinned = _pinned(above)
+    others = [pinned[column.id] for column in other if column.id in pinned]
+    matched = substitute(condition, {c.id: pinned[c.id] for c in other if c.id in pinned})
+    if not others or not column_ids(matched) <= {column.id for column in own}:
+        return TRUE
+    padded = conjunction(*(call("is_null", param) for param in others))
+    return disjunction(matched, padded)
+
+
+def _pinned(predicate: Expr) -> Mapping[int, Expr]:
+    """The columns that the predicate equates with a param."""
+    found: dict[int, Expr] = {}
+    for term in conjuncts(predicate):
+        match getattr(term, "function", None), getattr(term, "args", ()):
+            case "nullsafe_eq", (Column(id=column), Param() as param):
+                found[column] = param
+    return found
+
+
+def through_anti_join(operator: AntiJoin, above: Expr, context: Context) -> Proposals:
+    """The outer row as it is; nothing from the inner side."""
+    return ((above,), (FALSE,))
+
+
+def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Proposals:
+    """F on the outer row; the condition for the pinned outer row on the inner side."""
+    left, right = context.inputs
+    both = conjunction(above, operator.condition)
+    return ((restrict(above, left),), (restrict(both, right),))
+
+
+def through_scalar_subquery(operator: ScalarSubquery, above: Expr, context: Context) -> Proposals:
+    """F on the outer row; everything that the subquery gave on the inner side."""
+    return ((restrict(above, context.inputs[0]),), (TRUE,))
+
+
+def joined_pairs(
+    operator: InnerJoin | OuterJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Pairs of rows that satisfy the condition."""
+    return [
+        OutputRow(
+            z3.And(l_row.exists, r_row.exists, match), {**l_row.values, **r_row.values}, (ls, rs)
+        )
+        for (l_row, ls), (r_row, rs), match in _pairs(operator.condition, tables, encoder)
+    ]
+
+
+def outer_joined(
+    operator: OuterJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Pairs, and rows of the preserved side without a partner, padded with NULLs."""
+    left, right = tables
+    rows = joined_pairs(operator, tables, encoder, context)
+    matches = _matches(operator.condition, tables, encoder)
+    nothing = tuple(tuple(z3.BoolVal(False) for _ in table) for table in tables)
+    if operator.kind in ("left", "full"):
+        padding = _nulls(context.inputs[1], encoder)
+        for i, row in enumerate(left):
+            alone = z3.Not(
+                z3.Or([z3.And(other.exists, matches[i][j]) for j, other in enumerate(right)])
+            )
+            rows.append(
+                OutputRow(
+                    z3.And(row.exists, alone),
+                    {**row.values, **padding},
+                    (only(i, left), nothing[1]),
+                )
+            )
+    if operator.kind in ("right", "full"):
+        padding = _nulls(context.inputs[0], encoder)
+        for j, row in enumerate(right):
+            alone = z3.Not(
+                z3.Or([z3.And(other.exists, matches[i][j]) for i, other in enumerate(left)])
+            )
+            rows.append(
+                OutputRow(
+                    z3.And(row.exists, alone),
+                    {**padding, **row.values},
+                    (nothing[0], only(j, right)),
+                )
+            )
+    return rows
+
+
+def semi_joined(
+    operator: SemiJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Left rows with a match; all matching right rows are lineage."""
+    return [
+        OutputRow(z3.And(row.exists, marked), row.values, (own, partners))
+        for row, marked, own, partners in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def anti_joined(
+    operator: AntiJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Left rows without a match; no right row is lineage."""
+    nothing = tuple(z3.BoolVal(False) for _ in tables[1])
+    return [
+        OutputRow(z3.And(row.exists, z3.Not(marked)), row.values, (own, nothing))
+        for row, marked, own, _ in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def mark_joined(
+    operator: MarkJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Every left row with its mark; the matching right rows are lineage (so the mark is true)."""
+    never = z3.BoolVal(False)
+    return [
+        OutputRow(
+            row.exists, {**row.values, operator.mark.id: Value(marked, never)}, (own, partners)
+        )
+        for row, marked, own, partners in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def with_scalar(
+    operator: ScalarSubquery, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Every left row with the one value of the right side, NULL where that has no row."""
+    left, (single,) = tables
+    (column,) = context.inputs[1]
+    inner = single.values[column.id]
+    value = Value(inner.term, z3.Or(z3.Not(single.exists), inner.null))
+    return [
+        OutputRow(
+            row.exists,
+            {**row.values, operator.column.id: value},
+            (only(index, left), (z3.BoolVal(True),)),
+        )
+        for index, row in enumerate(left)
+    ]
+
+
+def _matches(condition: Expr, tables: Tables, encoder: Encoder) -> list[list[Any]]:
+    left, right = tables
+    return [
+        [encoder.truth(condition, {**l_row.values, **r_row.values}) for r_row in right]
+        for l_row in left
+    ]
+
+
+def _pairs(condition: Expr, tables: Tables, encoder: Encoder) -> list[tuple[Any, Any, Any]]:
+    left, right = tables
+    matches = _matches(condition, tables, encoder)
+    return [
+        ((l_row, only(i, left)), (r_row, only(j, right)), matches[i][j])
+        for i, l_row in enumerate(left)
+        for j, r_row in enumerate(right)
+    ]
+
+
+def _marked(
+    condition: Expr, tables: Tables, encoder: Encoder
+) -> list[tuple[Any, Any, tuple[Any, ...], tuple[Any, ...]]]:
+    """Each left row, whether it has a match, itself as lineage, and its matches as lineage."""
+    left, right = tables
+    matches = _matches(condition, tables, encoder)
+    return [
+        (
+            row,
+            z3.Or([z3.And(r_row.exists, matches[i][j]) for j, r_row in enumerate(right)]),
+            only(i, left),
+            tuple(matches[i]),
+        )
+        for i, row in enumerate(left)
+    ]
+
+
+def _nulls(columns: tuple[Column, ...], encoder: Encoder) -> dict[int, Value]:
+    null = z3.BoolVal(True)
+    return {c.id: Value(encoder.fresh(c.type, "padding").term, null) for c in columns}
+
+
+RULES: RuleTable = {
+    InnerJoin: Rule(through_inner_join, joined_pairs, (2, 2), "the pairs of rows that join"),
+    OuterJoin: Rule(
+        through_outer_join,
+        outer_joined,
+        (2, 2),
+        "as an inner join; a padded side contributes nothing",
+    ),
+    SemiJoin: Rule(
+        through_inner_join, semi_joined, (2, 2), "the outer row and all inner rows that match it"
+    ),
+    AntiJoin: Rule(
+        through_anti_join, anti_joined, (2, 2), "the outer row; nothing from the inner side"
+    ),
+    MarkJoin: Rule(
+        through_mark_join,
+        mark_joined,
+        (2, 2),
+        "the outer row, and the matching inner rows where the mark is true",
+    ),
+    ScalarSubquery: Rule(
+        through_scalar_subquery,
+        with_scalar,
+        (2, 1),
+        "the outer row, and the inner rows used to produce the value",
+    ),
+}

@@ -1,0 +1,131 @@
+"""Operators over one input whose output rows are input rows, changed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import z3
+
+from pushdown.operators import Distinct, Filter, Limit, RowTransform, Sort
+from pushdown.rewrite import simplify
+from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
+from symbolic.encode import Encoder, Value, equal
+from symbolic.expr import Column, Expr, conjunction, substitute
+from symbolic.table import SymbolicRow
+
+
+def through_filter(operator: Filter, above: Expr, context: Context) -> tuple[tuple[Expr, ...], ...]:
+    """F above becomes F AND the filter's condition."""
+    return ((conjunction(above, operator.condition),),)
+
+
+def filtered(
+    operator: Filter, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Each row for which the condition is true."""
+    return [
+        OutputRow(
+            z3.And(row.exists, encoder.truth(operator.condition, row.values)),
+            row.values,
+            (only(index, tables[0]),),
+        )
+        for index, row in enumerate(tables[0])
+    ]
+
+
+def through_row_transform(
+    operator: RowTransform, above: Expr, context: Context
+) -> tuple[tuple[Expr, ...], ...]:
+    """Each computed column becomes the expression that computes it."""
+    values = {
+        assignment.column.id: assignment.value
+        for assignment in operator.assignments
+        if assignment.value != assignment.column
+    }
+    return ((simplify(substitute(above, values)),),)
+
+
+def transformed(
+    operator: RowTransform, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Each row, its columns computed."""
+    return [
+        OutputRow(
+            row.exists,
+            {a.column.id: encoder.encode(a.value, row.values) for a in operator.assignments},
+            (only(index, tables[0]),),
+        )
+        for index, row in enumerate(tables[0])
+    ]
+
+
+def unchanged(operator: Any, above: Expr, context: Context) -> tuple[tuple[Expr, ...], ...]:
+    """The predicate above holds below as it is."""
+    return ((above,),)
+
+
+def same_rows(
+    operator: Sort, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """The same rows."""
+    return [
+        OutputRow(row.exists, row.values, (only(index, tables[0]),))
+        for index, row in enumerate(tables[0])
+    ]
+
+
+def distinct_rows(
+    operator: Distinct, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """One of each set of equal rows, with all of the set as lineage.
+
+    Which one stands for the set is open, so each of them may.
+    """
+    return _standing_for_equals(tables[0], context.inputs[0], [row.exists for row in tables[0]])
+
+
+def limited_rows(
+    operator: Limit, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Any choice of rows, with all rows equal to a chosen one as its lineage."""
+    chosen = [z3.And(row.exists, encoder.fresh_flag("chosen")) for row in tables[0]]
+    return _standing_for_equals(tables[0], context.inputs[0], chosen)
+
+
+def only(index: int, table: tuple[SymbolicRow, ...]) -> tuple[Any, ...]:
+    """Lineage that is the input row `index` alone."""
+    return tuple(z3.BoolVal(other == index) for other in range(len(table)))
+
+
+def equal_rows(
+    columns: Iterable[Column],
+    left: dict[int, Value] | Any,
+    right: dict[int, Value] | Any,
+) -> Any:
+    """Z3 Bool: two rows agree (``<=>``) on the columns."""
+    return z3.And([equal(left[column.id], right[column.id]) for column in columns])
+
+
+def _standing_for_equals(
+    table: tuple[SymbolicRow, ...], columns: tuple[Column, ...], exists: list[Any]
+) -> list[OutputRow]:
+    return [
+        OutputRow(
+            exists[index],
+            row.values,
+            (tuple(equal_rows(columns, row.values, other.values) for other in table),),
+        )
+        for index, row in enumerate(table)
+    ]
+
+
+RULES: RuleTable = {
+    Filter: Rule(through_filter, filtered, (2,), "the input row equal to the output row"),
+    RowTransform: Rule(
+        through_row_transform, transformed, (2,), "the input rows that transform into the row"
+    ),
+    Sort: Rule(unchanged, same_rows, (2,), "the input row equal to the output row"),
+    Distinct: Rule(unchanged, distinct_rows, (2,), "all equal input rows"),
+    Limit: Rule(unchanged, limited_rows, (2,), "the input rows equal to the output row"),
+}

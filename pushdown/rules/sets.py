@@ -1,0 +1,112 @@
+"""Set operations: UNION ALL, INTERSECT, EXCEPT. They compare rows with ``<=>``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import z3
+
+from pushdown.operators import Except, Intersect, Union_
+from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
+from symbolic.encode import Encoder, Value, equal
+from symbolic.expr import FALSE, Column, Expr, substitute
+from symbolic.table import SymbolicRow
+
+SetOperation = Union_ | Intersect | Except
+
+
+def through_branches(
+    operator: SetOperation, above: Expr, context: Context
+) -> tuple[tuple[Expr, ...], ...]:
+    """F in the terms of each branch's columns."""
+    return tuple((in_branch(operator, above, index),) for index in range(len(operator.branches)))
+
+
+def through_except(operator: Except, above: Expr, context: Context) -> tuple[tuple[Expr, ...], ...]:
+    """F on the left side; nothing from the right."""
+    return ((in_branch(operator, above, 0),), (FALSE,))
+
+
+def in_branch(operator: SetOperation, predicate: Expr, index: int) -> Expr:
+    """The predicate with the output's columns replaced by those of one branch."""
+    pairs = zip(operator.columns, operator.branches[index], strict=True)
+    return substitute(predicate, {column.id: source for column, source in pairs})
+
+
+def united(operator: Union_, tables: Tables, encoder: Encoder, context: Context) -> list[OutputRow]:
+    """The rows of every branch, each with the equal rows of all branches as lineage."""
+    return [
+        OutputRow(row.exists, values, _equals(operator, values, tables))
+        for index, table in enumerate(tables)
+        for row in table
+        for values in [_output(operator.columns, operator.branches[index], row)]
+    ]
+
+
+def intersected(
+    operator: Intersect, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Left rows that have an equal right row; equal rows of both sides are lineage.
+
+    With ALL, how many copies come out changes, but not which values or their lineage.
+    """
+    rows = []
+    for row in tables[0]:
+        values = _output(operator.columns, operator.branches[0], row)
+        lineage = _equals(operator, values, tables)
+        partner = z3.Or([z3.And(r.exists, e) for r, e in zip(tables[1], lineage[1], strict=True)])
+        rows.append(OutputRow(z3.And(row.exists, partner), values, lineage))
+    return rows
+
+
+def subtracted(
+    operator: Except, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Left rows that have no equal right row; equal left rows are lineage.
+
+    With ALL a value stays while it has more copies on the left: it may or may not.
+    """
+    nothing = tuple(z3.BoolVal(False) for _ in tables[1])
+    rows = []
+    for row in tables[0]:
+        values = _output(operator.columns, operator.branches[0], row)
+        left, right = _equals(operator, values, tables)
+        alone = z3.Not(z3.Or([z3.And(r.exists, e) for r, e in zip(tables[1], right, strict=True)]))
+        stays = z3.Or(alone, encoder.fresh_flag("more copies")) if operator.all else alone
+        rows.append(OutputRow(z3.And(row.exists, stays), values, (left, nothing)))
+    return rows
+
+
+def _output(
+    columns: tuple[Column, ...], branch: tuple[Column, ...], row: SymbolicRow
+) -> dict[int, Value]:
+    return {
+        column.id: row.values[source.id] for column, source in zip(columns, branch, strict=True)
+    }
+
+
+def _equals(
+    operator: SetOperation, values: dict[int, Value], tables: Tables
+) -> tuple[tuple[Any, ...], ...]:
+    """For every input row: whether it is equal to the output row."""
+    return tuple(
+        tuple(
+            z3.And(
+                [
+                    equal(values[column.id], row.values[source.id])
+                    for column, source in zip(operator.columns, branch, strict=True)
+                ]
+            )
+            for row in table
+        )
+        for branch, table in zip(operator.branches, tables, strict=True)
+    )
+
+
+RULES: RuleTable = {
+    Union_: Rule(through_branches, united, (2,), "equal rows of every branch"),
+    Intersect: Rule(through_branches, intersected, (2, 2), "equal rows of both sides"),
+    Except: Rule(
+        through_except, subtracted, (2, 2), "equal rows of the left side; nothing from the right"
+    ),
+}

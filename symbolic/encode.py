@@ -1,0 +1,352 @@
+"""Expressions as Z3 terms, with SQL's three-valued logic.
+
+A SQL value is a pair: a term and whether it is NULL. Every SQL behaviour must be a
+model of the encoding (it may have more models than SQL has behaviours): then a formula
+that Z3 proves holds in SQL. What each type becomes, and why that keeps every behaviour:
+
+========================  =======================================================
+type                      term
+========================  =======================================================
+BOOLEAN                   Bool
+integers, DATE,           unbounded Int (days, microseconds, months for the last);
+TIMESTAMP, intervals      a sort of its own per type is not needed: expressions are typed
+DECIMAL                   Real, exact
+STRING (binary            Real: an order-preserving embedding. Any finite set of strings
+collation)                embeds in the rationals; literals are ordered like their text
+FLOAT, DOUBLE             an uninterpreted sort whose `key` (a Real) is what comparisons
+                          see: 0.0 and -0.0 are two values with one key
+anything else             an uninterpreted sort with a key, as for floats
+========================  =======================================================
+
+Arithmetic, LIKE, casts and the like are uninterpreted functions: equal arguments give
+equal results and NULLs propagate as `symbolic.functions` says; nothing else is assumed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import z3
+
+from symbolic.expr import Call, Column, Expr, Literal, Param
+from symbolic.functions import FUNCTIONS, Nulls
+from symbolic.types import (
+    Boolean,
+    DataType,
+    Date,
+    DayTimeInterval,
+    Decimal,
+    Float,
+    Integer,
+    String,
+    Timestamp,
+    YearMonthInterval,
+    type_name,
+)
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A SQL value: a Z3 `term`, meaningless where the Z3 Bool `null` is true."""
+
+    term: Any
+    null: Any
+
+
+class Encoder:
+    """Encodes expressions for one proof.
+
+    `assumptions` collects what the terms made so far bring along: the order of string
+    literals, the keys of float literals, and what was assumed.
+    """
+
+    def __init__(self) -> None:
+        self._fresh = 0
+        self._strings: dict[str, Any] = {}
+        self._floats: dict[str, Any] = {}
+        self._constants: dict[tuple[str, str], Any] = {}
+        self._facts: list[Any] = []
+        self._params: dict[Param, Value] = {}
+
+    @property
+    def assumptions(self) -> list[Any]:
+        """Facts about literals that the proof may use."""
+        literals = sorted(
+            self._strings.items(), key=lambda item: item[0].encode("utf-8", "surrogatepass")
+        )
+        terms = [term for _, term in literals]
+        ordered = [low < high for low, high in itertools.pairwise(terms)]
+        return [*ordered, *self._facts]
+
+    def assume(self, fact: Any) -> None:
+        """Add a fact (a Z3 Bool) that every behaviour of SQL has."""
+        self._facts.append(fact)
+
+    def fresh(self, data_type: DataType, name: str, *, nullable: bool = True) -> Value:
+        """An arbitrary value of the type."""
+        self._fresh += 1
+        label = f"{name}!{self._fresh}"
+        null = z3.Bool(f"{label}?") if nullable else z3.BoolVal(False)
+        return Value(z3.Const(label, sort_of(data_type)), null)
+
+    def fresh_flag(self, name: str) -> Any:
+        """An arbitrary Z3 Bool."""
+        self._fresh += 1
+        return z3.Bool(f"{name}!{self._fresh}")
+
+    def dependent(self, data_type: DataType, name: str, on: Sequence[Value]) -> Value:
+        """A value that is some function of the values `on`, as comparisons see them.
+
+        The same name and equal values give the same value: a functional dependency.
+        """
+        terms = [part for value in on for part in (_compared(value), value.null)]
+        sorts = [term.sort() for term in terms]
+        if not terms:
+            return Value(z3.Const(name, sort_of(data_type)), z3.Bool(f"{name}?"))
+        term = z3.Function(name, *sorts, sort_of(data_type))(*terms)
+        return Value(term, z3.Function(f"{name}?", *sorts, z3.BoolSort())(*terms))
+
+    def param(self, param: Param) -> Value:
+        """The param's value: arbitrary, but the same throughout the proof."""
+        if param not in self._params:
+            self._params[param] = self.fresh(param.type, f":{param.name}", nullable=param.nullable)
+        return self._params[param]
+
+    def truth(self, predicate: Expr, row: Mapping[int, Value]) -> Any:
+        """Z3 Bool: the predicate is TRUE (not FALSE, not NULL) on the row."""
+        return is_true(self.encode(predicate, row))
+
+    def encode(self, expr: Expr, row: Mapping[int, Value]) -> Value:
+        """The expression's value on a row (values by column id)."""
+        match expr:
+            case Column(id=column):
+                return row[column]
+            case Param():
+                return self.param(expr)
+            case Literal():
+                return self._literal(expr)
+            case Call(function=function, args=args):
+                values = [self.encode(arg, row) for arg in args]
+                interpret = _INTERPRETED.get(function)
+                if interpret is not None and _well_sorted(function, values):
+                    return interpret(values)
+                return self._uninterpreted(expr, values)
+
+    def _literal(self, literal: Literal) -> Value:
+        value, data_type = literal.value, literal.type
+        if value is None:
+            return Value(self.fresh(data_type, "null").term, z3.BoolVal(True))
+        known = z3.BoolVal(False)
+        match data_type:
+            case Boolean():
+                return Value(z3.BoolVal(value), known)
+            case Integer() | YearMonthInterval() | DayTimeInterval():
+                return Value(z3.IntVal(int(value)), known)
+            case Date():
+                return Value(z3.IntVal(value.toordinal()), known)
+            case Timestamp() if isinstance(value, datetime.datetime) and value.tzinfo is None:
+                return Value(
+                    z3.IntVal((value - _EPOCH) // datetime.timedelta(microseconds=1)), known
+                )
+            case Decimal():
+                return Value(_real(Fraction(decimal.Decimal(value))), known)
+            case String(collation) if collation == "UTF8_BINARY":
+                return Value(self._string(value), known)
+            case Float():
+                return Value(self._float(literal), known)
+            case _:
+                return Value(self._constant(literal), known)
+
+    def _string(self, text: str) -> Any:
+        if text not in self._strings:
+            self._strings[text] = z3.Real(f"'{text}'")
+        return self._strings[text]
+
+    def _float(self, literal: Literal) -> Any:
+        label = f"{type_name(literal.type)} {literal.value!r}"
+        if label not in self._floats:
+            term = z3.Const(label, sort_of(literal.type))
+            self._floats[label] = term
+            if math.isfinite(literal.value):
+                self._facts.append(key(term) == _real(Fraction(literal.value)))
+        return self._floats[label]
+
+    def _constant(self, literal: Literal) -> Any:
+        name = type_name(literal.type)
+        label = (name, repr(literal.value))
+        if label not in self._constants:
+            self._constants[label] = z3.Const(f"{name} {label[1]}", sort_of(literal.type))
+        return self._constants[label]
+
+    def _uninterpreted(self, expr: Call, values: list[Value]) -> Value:
+        function = FUNCTIONS.get(expr.function)
+        propagates = function is not None and function.nulls is Nulls.PROPAGATES
+        never = function is not None and function.nulls is Nulls.NEVER_NULL
+        # A function that looks at NULLs itself gets them as arguments; the term of a
+        # NULL is arbitrary, so it is replaced by one fixed term first.
+        terms = [v.term if propagates else _without_garbage(v) for v in values]
+        if not propagates:
+            terms += [v.null for v in values]
+        name = f"{expr.function}:{type_name(expr.type)}"
+        sorts = [term.sort() for term in terms]
+        signature = f"{name}({','.join(map(str, sorts))})"
+        result = sort_of(expr.type)
+        if not terms:
+            term = z3.Const(signature, result)
+            null = z3.BoolVal(False) if never else z3.Bool(f"{signature}?")
+            return Value(term, null)
+        term = z3.Function(signature, *sorts, result)(*terms)
+        own_null = z3.Function(f"{signature}?", *sorts, z3.BoolSort())(*terms)
+        if never:
+            return Value(term, z3.BoolVal(False))
+        if propagates:
+            return Value(term, z3.Or([v.null for v in values] + [own_null]))
+        return Value(term, own_null)
+
+
+def sort_of(data_type: DataType) -> Any:
+    """The Z3 sort of a type's terms."""
+    match data_type:
+        case Boolean():
+            return z3.BoolSort()
+        case Integer() | Date() | Timestamp() | YearMonthInterval() | DayTimeInterval():
+            return z3.IntSort()
+        case Decimal():
+            return z3.RealSort()
+        case String(collation) if collation == "UTF8_BINARY":
+            return z3.RealSort()
+        case Float(bits):
+            return z3.DeclareSort(f"float{bits}")
+        case _:
+            return z3.DeclareSort(type_name(data_type))
+
+
+def key(term: Any) -> Any:
+    """What comparisons, grouping and DISTINCT see of a term (see the module's table)."""
+    sort = term.sort()
+    if sort.kind() == z3.Z3_UNINTERPRETED_SORT:
+        return z3.Function(f"key of {sort}", sort, z3.RealSort())(term)
+    return term
+
+
+def is_true(value: Value) -> Any:
+    """Z3 Bool: the Boolean value is TRUE."""
+    return z3.And(value.term, z3.Not(value.null))
+
+
+def equal(left: Value, right: Value) -> Any:
+    """Z3 Bool: ``left <=> right``."""
+    both = z3.And(z3.Not(left.null), z3.Not(right.null), key(left.term) == key(right.term))
+    return z3.Or(both, z3.And(left.null, right.null))
+
+
+def _compared(value: Value) -> Any:
+    term = key(value.term)
+    return z3.If(value.null, z3.Const(f"NULL of {term.sort()}", term.sort()), term)
+
+
+def _real(value: Fraction) -> Any:
+    return z3.Q(value.numerator, value.denominator)
+
+
+def _without_garbage(value: Value) -> Any:
+    if z3.is_false(value.null):
+        return value.term
+    sort = value.term.sort()
+    return z3.If(value.null, z3.Const(f"NULL of {sort}", sort), value.term)
+
+
+def _well_sorted(function: str, values: list[Value]) -> bool:
+    """Whether the interpreted meaning applies: like sorts where values are compared or chosen."""
+    match function:
+        case "and" | "or" | "not":
+            compared = [*values, Value(z3.BoolVal(True), None)]
+        case "case":
+            compared = [*values[1::2], values[-1]]
+            if not all(z3.is_bool(v.term) for v in values[:-1:2]):
+                return False
+        case _:
+            compared = values
+    return len({v.term.sort() for v in compared}) <= 1
+
+
+def _and(values: list[Value]) -> Value:
+    false = z3.Or([z3.And(z3.Not(v.null), z3.Not(v.term)) for v in values])
+    null = z3.And(z3.Not(false), z3.Or([v.null for v in values]))
+    return Value(z3.Not(false), null)
+
+
+def _or(values: list[Value]) -> Value:
+    true = z3.Or([z3.And(z3.Not(v.null), v.term) for v in values])
+    null = z3.And(z3.Not(true), z3.Or([v.null for v in values]))
+    return Value(true, null)
+
+
+def _not(values: list[Value]) -> Value:
+    return Value(z3.Not(values[0].term), values[0].null)
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[list[Value]], Value]:
+    def encode(values: list[Value]) -> Value:
+        left, right = values
+        term = compare(_ordered(left.term), _ordered(right.term))
+        return Value(term, z3.Or(left.null, right.null))
+
+    return encode
+
+
+def _ordered(term: Any) -> Any:
+    """A term that Z3 can order: FALSE sorts before TRUE."""
+    return z3.If(term, 1, 0) if z3.is_bool(term) else key(term)
+
+
+def _in(values: list[Value]) -> Value:
+    equals = _comparison(lambda a, b: a == b)
+    return _or([equals([values[0], item]) for item in values[1:]])
+
+
+def _case(values: list[Value]) -> Value:
+    *branches, otherwise = values
+    result = otherwise
+    for condition, then in reversed(list(zip(branches[::2], branches[1::2], strict=True))):
+        chosen = is_true(condition)
+        result = Value(z3.If(chosen, then.term, result.term), z3.If(chosen, then.null, result.null))
+    return result
+
+
+def _coalesce(values: list[Value]) -> Value:
+    result = values[-1]
+    for value in reversed(values[:-1]):
+        result = Value(z3.If(value.null, result.term, value.term), z3.And(value.null, result.null))
+    return result
+
+
+_NEVER = z3.BoolVal(False)
+
+_INTERPRETED: dict[str, Callable[[list[Value]], Value]] = {
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    "eq": _comparison(lambda a, b: a == b),
+    "lt": _comparison(lambda a, b: a < b),
+    "le": _comparison(lambda a, b: a <= b),
+    "gt": _comparison(lambda a, b: a > b),
+    "ge": _comparison(lambda a, b: a >= b),
+    "nullsafe_eq": lambda values: Value(equal(values[0], values[1]), _NEVER),
+    "is_null": lambda values: Value(values[0].null, _NEVER),
+    "is_not_null": lambda values: Value(z3.Not(values[0].null), _NEVER),
+    "in": _in,
+    "case": _case,
+    "coalesce": _coalesce,
+}
+
+ENCODED = frozenset(_INTERPRETED)
+"""Function ids with a meaning here: those marked interpreted, checked by a test."""
