@@ -1,0 +1,250 @@
+"""The explanation of a lineage plan: what `trace.explain()` shows.
+
+Per operator the predicate above and those below, the verdict and its reason; per stored
+intermediate the operator, the columns, why it is kept and how large it is; per scan the
+predicate that selects its lineage rows, and the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from predtrace.inference.plan import PRECISE, Intermediate, LineagePlan, ScanLineage, Step
+from predtrace.jobs.model import StoredIntermediate, StoredResult
+from predtrace.report.names import ColumnNames, scan_name
+from predtrace.report.operators import describe
+from predtrace.report.text import number, plain, size
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Scan
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+    from rich.tree import Tree
+
+
+class Explanation:
+    """A plan to read: print it, show it in rich, or take `to_dict()`.
+
+    `stored` are the intermediates of a job that ran by this plan, for their true sizes.
+    """
+
+    def __init__(
+        self, graph: OperatorGraph, plan: LineagePlan, stored: Iterable[StoredIntermediate] = ()
+    ) -> None:
+        self.graph = graph
+        self.plan = plan
+        self._stored: dict[int, StoredResult] = {
+            item.binding: item.result for item in stored if item.aggregates == plan.aggregates
+        }
+        self._names = ColumnNames(graph)
+        self._steps = {step.node: step for step in plan.steps}
+        self._scans = {scan.node: scan for scan in plan.scans}
+
+    @property
+    def label(self) -> str:
+        """The weakest label that the plan promises for a scan."""
+        return next((scan.label for scan in self.plan.scans if scan.label != PRECISE), PRECISE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain data for JSON: operators, intermediates, scans."""
+        return {
+            "aggregates": self.plan.aggregates,
+            "label": self.label,
+            "operators": [self._operator(node) for node in self.graph.top_down()],
+            "intermediates": [self._intermediate(item) for item in self.plan.intermediates],
+            "scans": [self._scan(scan) for scan in self._ordered_scans()],
+        }
+
+    def to_text(self, width: int = 100) -> str:
+        """The explanation as plain text of at most `width` columns."""
+        return plain(self.__rich__(), width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[RenderableType] = [
+            Text("Operators, the pipeline's output first", style="bold underline"),
+            self._tree(),
+            Text(""),
+            Text("Stored intermediates", style="bold underline"),
+        ]
+        if self.plan.intermediates:
+            parts.append(self._intermediates_table())
+        else:
+            parts.append(Text("none needed: the target row alone selects the rows of every scan"))
+        parts += [Text(""), Text("Lineage of each scan", style="bold underline")]
+        return Group(*parts, self._scans_table())
+
+    def _ordered_scans(self) -> list[ScanLineage]:
+        return [self._scans[scan.id] for scan in self.graph.scans() if scan.id in self._scans]
+
+    def _operator(self, node: int) -> dict[str, Any]:
+        operator = self.graph[node]
+        found: dict[str, Any] = {
+            "node": node,
+            "inputs": list(self.graph.inputs(node)),
+            "operator": type(operator).__name__.rstrip("_"),
+            "text": describe(operator, self.graph, self._names),
+            "code": None if operator.origin is None else operator.origin.text,
+        }
+        if step := self._steps.get(node):
+            found |= {
+                "above": self._names.predicate(step.above),
+                "below": [self._names.predicate(predicate) for predicate in step.below],
+                "verdict": step.verdict,
+                "reason": step.reason,
+                "stored": step.stored,
+            }
+        return found
+
+    def _intermediate(self, item: Intermediate) -> dict[str, Any]:
+        stored = self._stored.get(item.binding)
+        return {
+            "binding": item.binding,
+            "node": item.node,
+            "operator": describe(self.graph[item.node], self.graph, self._names),
+            "columns": [self._names.name(column) for column in item.columns],
+            "why": item.why,
+            "predicate": self._names.predicate(item.predicate),
+            "parent": item.parent,
+            "inline": item.inline,
+            "estimated_rows": item.estimated_rows,
+            "estimated_bytes": item.estimated_bytes,
+            "stored_rows": stored.rows if stored else None,
+            "stored_bytes": stored.bytes if stored else None,
+        }
+
+    def _scan(self, scan: ScanLineage) -> dict[str, Any]:
+        operator = self.graph[scan.node]
+        assert isinstance(operator, Scan)
+        return {
+            "node": scan.node,
+            "scan": scan_name(operator, self.graph),
+            "table": operator.table,
+            "occurrence": operator.occurrence,
+            "alias": operator.alias,
+            "predicate": self._names.predicate(scan.predicate),
+            "binding": scan.binding,
+            "label": scan.label,
+            "reason": scan.reason,
+        }
+
+    def _tree(self) -> Tree:
+        """The operators; a chain of operators with one input is one branch of the tree."""
+        from rich.console import Group
+        from rich.tree import Tree
+
+        def chain(node: int) -> list[int]:
+            nodes = [node]
+            while len(inputs := self.graph.inputs(nodes[-1])) == 1:
+                nodes.append(inputs[0])
+            return nodes
+
+        def block(nodes: list[int]) -> Group:
+            return Group(*(line for node in nodes for line in self._lines(node)))
+
+        top = chain(self.graph.root)
+        tree = Tree(block(top), guide_style="dim")
+        pending = [(tree, top[-1])]
+        while pending:
+            branch, node = pending.pop()
+            for child in self.graph.inputs(node):
+                nodes = chain(child)
+                pending.append((branch.add(block(nodes)), nodes[-1]))
+        return tree
+
+    def _lines(self, node: int) -> list[RenderableType]:
+        from rich.text import Text
+
+        lines: list[RenderableType] = [
+            Text(describe(self.graph[node], self.graph, self._names), style="bold cyan")
+        ]
+        if step := self._steps.get(node):
+            lines.append(self._fields(self._step_fields(step)))
+        elif scan := self._scans.get(node):
+            fields = [("rows", self._names.predicate(scan.predicate), "")]
+            fields.append(("label", f"{scan.label} {scan.reason}".strip(), _style(scan.label)))
+            lines.append(self._fields(fields))
+        return lines
+
+    def _step_fields(self, step: Step) -> list[tuple[str, str, str]]:
+        above = self._names.predicate(step.above)
+        fields = [("above", above, "")]
+        for side, predicate in zip(_sides(len(step.below)), step.below, strict=True):
+            below = self._names.predicate(predicate)
+            fields.append((side, "the same" if below == above else below, ""))
+        verdict = f"{step.verdict}: {step.reason}" if step.reason else step.verdict
+        fields.append(("verdict", verdict, _style(step.verdict)))
+        if step.stored is not None:
+            fields.append(("stored", f"intermediate {step.stored}", "magenta"))
+        return fields
+
+    def _fields(self, fields: list[tuple[str, str, str]]) -> Table:
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value, style in fields:
+            grid.add_row(Padding(name, (0, 0, 0, 2)), Text(value, style=style))
+        return grid
+
+    def _intermediates_table(self) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("no.", "output of", "columns", "size", "why"):
+            table.add_column(name, overflow="fold", justify="right" if name == "size" else "left")
+        for item in self.plan.intermediates:
+            data = self._intermediate(item)
+            cells = [str(item.binding), data["operator"], ", ".join(data["columns"])]
+            table.add_row(*map(_cell, [*cells, _size(data), item.why]))
+        return table
+
+    def _scans_table(self) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("scan", "label", "rows"):
+            table.add_column(name, overflow="fold")
+        for scan in self._ordered_scans():
+            data = self._scan(scan)
+            label = f"{scan.label}: {scan.reason}" if scan.reason else scan.label
+            table.add_row(_cell(data["scan"]), _cell(label), _cell(data["predicate"]))
+        return table
+
+
+def _size(data: dict[str, Any]) -> str:
+    if data["stored_bytes"] is not None:
+        return f"{number(data['stored_rows'])} rows, {size(data['stored_bytes'])}"
+    if data["estimated_bytes"] is None:
+        return "unknown"
+    return f"about {number(data['estimated_rows'])} rows, {size(data['estimated_bytes'])}"
+
+
+def _sides(inputs: int) -> list[str]:
+    """What to call the predicates of an operator with so many inputs."""
+    named: dict[int, list[str]] = {1: ["below"], 2: ["left", "right"]}
+    return named.get(inputs) or [f"input {index + 1}" for index in range(inputs)]
+
+
+def _style(verdict: str) -> str:
+    return "green" if verdict in ("exact", PRECISE) else "yellow"
+
+
+def _cell(text: str) -> Text:
+    """Text as it is: square brackets in it are no markup."""
+    from rich.text import Text
+
+    return Text(text)
