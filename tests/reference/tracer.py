@@ -23,18 +23,18 @@ class ReferenceResult:
     ``keep_outputs``); `ambiguous_limits` the Limit nodes whose rows were a free choice.
     """
 
-    def __init__(self, graph: OperatorGraph, relations: Mapping[int, Relation],
+    def __init__(self, graph: OperatorGraph, output: Relation, relations: Mapping[int, Relation],
                  starts: Mapping[int, int], ambiguous_limits: frozenset[int]) -> None:  # fmt: skip
         self._starts = starts
         self._relations = relations
         self.columns = graph.output()
-        self.rows = relations[graph.root].rows
-        self.root = graph.root
+        self._output = output
+        self.rows = output.rows
         self.ambiguous_limits = ambiguous_limits
 
     @functools.cached_property
     def _by_value(self) -> dict[Row, list[Provenance]]:
-        return provenances_by_value(self._relations[self.root])
+        return provenances_by_value(self._output)
 
     @property
     def outputs(self) -> dict[int, list[Row]]:
@@ -82,4 +82,5 @@ def trace_graph(
     effective = graph if keep_outputs else push_filters(graph)
     run = Run(effective, tables, aggregates == "minimal", Settings(time_zone), chosen or {})
     relations = run.relations(keep_outputs)
-    return ReferenceResult(graph, relations, run.starts, frozenset(run.ambiguous))
+    output = relations[effective.root]
+    return ReferenceResult(graph, output, relations, run.starts, frozenset(run.ambiguous))

@@ -1,0 +1,329 @@
+"""Random operator graphs with tables to run them on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    Aggregation,
+    AntiJoin,
+    Assignment,
+    Distinct,
+    Except,
+    Filter,
+    GroupBy,
+    InnerJoin,
+    Intersect,
+    Limit,
+    MarkJoin,
+    OneRow,
+    Operator,
+    OuterJoin,
+    RowTransform,
+    ScalarSubquery,
+    Scan,
+    SemiJoin,
+    Sort,
+    SortKey,
+    Union_,
+    output_columns,
+)
+from symbolic.expr import Call, Column, Expr, call
+from symbolic.types import BOOLEAN, DataType
+from tests.strategies.aggregates import aggregate_call
+from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
+from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
+
+Row = tuple[Any, ...]
+
+
+class Table(NamedTuple):
+    """A source: names, types and nullability of its columns, and its rows."""
+
+    columns: tuple[tuple[str, DataType, bool], ...]
+    rows: list[Row]
+
+
+class Pipeline(NamedTuple):
+    """A graph and the rows of its tables."""
+
+    graph: OperatorGraph
+    tables: dict[str, list[Row]]
+
+
+class Node(NamedTuple):
+    """A finished part of a graph: its top node and that node's output columns."""
+
+    id: int
+    columns: tuple[Column, ...]
+
+
+class GraphBuilder:
+    """Builds a random graph downwards from a budget of operators."""
+
+    def __init__(self, draw: Draw, tables: dict[str, Table], kinds: tuple[str, ...]) -> None:
+        self.draw = draw
+        self.tables = tables
+        self.kinds = kinds
+        self.operators: list[Operator] = []
+        self.scans: Counter[str] = Counter()
+        self.column_count = 0
+
+    def relation(self, budget: int) -> Node:
+        """A random part with about `budget` operators above its scans."""
+        if budget <= 0:
+            return self.scan()
+        return _KINDS[one_of(self.draw, self.kinds)](self, budget - 1)
+
+    def add(self, make: Callable[..., Operator], *inputs: Node, **fields: Any) -> Node:
+        """Add an operator of the class with the fields."""
+        operator = make(id=len(self.operators) + 1, **fields)
+        self.operators.append(operator)
+        return Node(operator.id, output_columns(operator, *(node.columns for node in inputs)))
+
+    def column(self, name: str, data_type: DataType, nullable: bool = True) -> Column:
+        """A column with a new id."""
+        self.column_count += 1
+        return Column(self.column_count, name, data_type, nullable)
+
+    def named(self, data_type: DataType) -> Column:
+        """A new column of the type, with some name."""
+        return self.column(one_of(self.draw, COLUMN_NAMES), data_type)
+
+    def halves(self, budget: int) -> tuple[Node, Node]:
+        """Two parts that share the budget."""
+        left = self.draw(st.integers(0, budget))
+        return self.relation(left), self.relation(budget - left)
+
+    def scan(self) -> Node:
+        """A scan of some table, perhaps not the first one of it."""
+        name = one_of(self.draw, sorted(self.tables))
+        self.scans[name] += 1
+        columns = tuple(self.column(*column) for column in self.tables[name].columns)
+        return self.add(Scan, table=name, occurrence=self.scans[name], columns=columns)
+
+    def projected(self, source: Node, types: tuple[DataType, ...]) -> Node:
+        """The source with computed columns of the given types."""
+        assignments = tuple(
+            Assignment(self.named(data_type), self.fitting(source, data_type))
+            for data_type in types
+        )
+        return self.add(RowTransform, source, input=source.id, assignments=assignments)
+
+    def fitting(self, source: Node, data_type: DataType) -> Expr:
+        """A column of the type if there is one, else some expression."""
+        found = [column for column in source.columns if column.type == data_type]
+        return one_of(self.draw, found) if found else value_of(self.draw, data_type, source.columns)
+
+
+def _filter(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    condition = predicate(build.draw, source.columns)
+    return build.add(Filter, source, input=source.id, condition=condition)
+
+
+def _row_transform(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    kept = build.draw(st.lists(st.sampled_from(source.columns), max_size=3, unique=True)) \
+        if source.columns else []  # fmt: skip
+    assignments = [Assignment(column, column) for column in kept]
+    for _ in range(one_of(build.draw, (0, 1, 1, 2)) or not kept):
+        column = build.named(one_of(build.draw, COLUMN_TYPES))
+        assignments.append(Assignment(column, value_of(build.draw, column.type, source.columns)))
+    return build.add(RowTransform, source, input=source.id, assignments=tuple(assignments))
+
+
+def _join(make: Callable[..., Operator]) -> Callable[[GraphBuilder, int], Node]:
+    def build_join(build: GraphBuilder, budget: int) -> Node:
+        left, right = build.halves(budget)
+        condition = join_condition(build.draw, left.columns, right.columns)
+        extra: dict[str, Any] = {}
+        if make is OuterJoin:
+            extra["kind"] = one_of(build.draw, ("left", "left", "right", "full"))
+        if make is AntiJoin and likely(build.draw, 3):
+            # NOT IN: a comparison that is NULL counts as a match.
+            condition = call("or", condition, Call("is_null", (condition,), BOOLEAN))
+        if make is MarkJoin:
+            extra["mark"] = build.column("exists", BOOLEAN, nullable=False)
+        return build.add(
+            make, left, right, left=left.id, right=right.id, condition=condition, **extra
+        )
+
+    return build_join
+
+
+def _mark_filter(build: GraphBuilder, budget: int) -> Node:
+    """A mark join with a condition on its mark, as EXISTS inside OR gives."""
+    marked = _join(MarkJoin)(build, max(budget - 1, 0))
+    other = predicate(build.draw, marked.columns, depth=1)
+    condition = call("or", marked.columns[-1], other)
+    return build.add(Filter, marked, input=marked.id, condition=condition)
+
+
+def _scalar_subquery(build: GraphBuilder, budget: int) -> Node:
+    left, source = build.halves(max(budget - 1, 0))
+    if likely(build.draw, 3):
+        right = build.projected(source, (one_of(build.draw, COLUMN_TYPES),))
+        right = build.add(Limit, right, input=right.id, count=1)
+    else:
+        right = _grouped(build, source, keys=0, aggregates=1)
+    value = right.columns[0]
+    column = build.column("value", value.type)
+    return build.add(ScalarSubquery, left, right, left=left.id, right=right.id, column=column)
+
+
+def _group_by(build: GraphBuilder, budget: int) -> Node:
+    keys = one_of(build.draw, (0, 1, 1, 2))
+    aggregates = one_of(build.draw, (0, 1, 1, 2))
+    return _grouped(build, build.relation(budget), keys, aggregates)
+
+
+def _grouped(build: GraphBuilder, source: Node, keys: int, aggregates: int) -> Node:
+    draw = build.draw
+    chosen: dict[int, Assignment] = {}
+    for _ in range(keys if source.columns else 0):
+        column = one_of(draw, source.columns)
+        if likely(draw, 4):
+            new = build.named(column.type)
+            chosen[new.id] = Assignment(new, value_of(draw, column.type, source.columns))
+        else:
+            chosen[column.id] = Assignment(column, column)
+    aggregations = []
+    only_extremes = likely(draw, 2)
+    for _ in range(aggregates if chosen else max(aggregates, 1)):
+        made = aggregate_call(draw, source.columns, only_extremes)
+        column = build.column(made.function, made.type, nullable=made.function != "count")
+        aggregations.append(Aggregation(column, made))
+    return build.add(
+        GroupBy,
+        source,
+        input=source.id,
+        keys=tuple(chosen.values()),
+        aggregations=tuple(aggregations),
+    )
+
+
+def _having(build: GraphBuilder, budget: int) -> Node:
+    grouped = _group_by(build, max(budget - 1, 0))
+    condition = predicate(build.draw, grouped.columns, depth=1)
+    return build.add(Filter, grouped, input=grouped.id, condition=condition)
+
+
+def _distinct(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    return build.add(Distinct, source, input=source.id)
+
+
+def _set_operation(make: Callable[..., Operator]) -> Callable[[GraphBuilder, int], Node]:
+    def build_set_operation(build: GraphBuilder, budget: int) -> Node:
+        first, second = build.halves(budget)
+        size = build.draw(st.integers(1, 3))
+        types = tuple(column.type for column in first.columns[:size])
+        left, right = build.projected(first, types), build.projected(second, types)
+        columns = tuple(build.named(data_type) for data_type in types)
+        branches = (left.columns, right.columns)
+        if make is Union_:
+            return build.add(
+                make, left, right, inputs=(left.id, right.id), branches=branches, columns=columns
+            )
+        every = likely(build.draw, 3)
+        return build.add(
+            make, left, right,
+            left=left.id, right=right.id, branches=branches, columns=columns, all=every,
+        )  # fmt: skip
+
+    return build_set_operation
+
+
+def _sort(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    keys = tuple(
+        SortKey(one_of(build.draw, source.columns), *build.draw(st.tuples(*[st.booleans()] * 2)))
+        for _ in range(min(len(source.columns), 2))
+    )
+    return build.add(Sort, source, input=source.id, keys=keys)
+
+
+def _limit(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    count = one_of(build.draw, (None, 0, 1, 1, 2, 3))
+    offset = one_of(build.draw, (0, 0, 1))
+    return build.add(Limit, source, input=source.id, count=count, offset=offset)
+
+
+def _top_k(build: GraphBuilder, budget: int) -> Node:
+    source = _sort(build, max(budget - 1, 0))
+    count = one_of(build.draw, (1, 2, 3))
+    return build.add(Limit, source, input=source.id, count=count)
+
+
+def _one_row(build: GraphBuilder, budget: int) -> Node:
+    return build.projected(build.add(OneRow), (one_of(build.draw, COLUMN_TYPES),))
+
+
+_KINDS: dict[str, Callable[[GraphBuilder, int], Node]] = {
+    "filter": _filter,
+    "project": _row_transform,
+    "inner": _join(InnerJoin),
+    "outer": _join(OuterJoin),
+    "semi": _join(SemiJoin),
+    "anti": _join(AntiJoin),
+    "mark": _join(MarkJoin),
+    "mark_filter": _mark_filter,
+    "scalar": _scalar_subquery,
+    "group": _group_by,
+    "having": _having,
+    "distinct": _distinct,
+    "union": _set_operation(Union_),
+    "intersect": _set_operation(Intersect),
+    "except": _set_operation(Except),
+    "sort": _sort,
+    "limit": _limit,
+    "top_k": _top_k,
+    "one_row": _one_row,
+}
+_WEIGHTED = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer")
+_POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
+
+
+@st.composite
+def tables(draw: Any, most_rows: int = 5, count: int = 3) -> dict[str, Table]:
+    """One to `count` tables of one to four columns; some of them empty."""
+    made: dict[str, Table] = {}
+    for name in ("r", "s", "t.u")[: draw(st.integers(1, count))]:
+        types = draw(st.lists(st.sampled_from(COLUMN_TYPES), min_size=1, max_size=4))
+        names = draw(st.permutations(COLUMN_NAMES))
+        columns = tuple(
+            (column, data_type, not likely(draw, 4))
+            for column, data_type in zip(names, types)  # noqa: B905 (more names than columns)
+        )
+        row = st.tuples(*(values(data_type, nullable) for _, data_type, nullable in columns))
+        rows = draw(st.lists(row, max_size=most_rows))
+        if rows and likely(draw, 3):
+            rows.append(draw(st.sampled_from(rows)))
+        made[name] = Table(columns, rows)
+    return made
+
+
+@st.composite
+def _pipelines(draw: Any, kinds: tuple[str, ...], operators: int, most_rows: int) -> Pipeline:
+    sources = draw(tables(most_rows))
+    build = GraphBuilder(draw, sources, kinds)
+    root = build.relation(draw(st.integers(1, operators)))
+    graph = OperatorGraph(build.operators, root.id)
+    return Pipeline(graph, {name: table.rows for name, table in sources.items()})
+
+
+def pipelines(operators: int = 8) -> st.SearchStrategy[Pipeline]:
+    """Graphs of all operators, up to about `operators` of them."""
+    return _pipelines(_WEIGHTED, operators, 5)
+
+
+def positive_pipelines(operators: int = 4) -> st.SearchStrategy[Pipeline]:
+    """Graphs without negation, grouping, limits and unions, over few rows."""
+    return _pipelines(_POSITIVE, operators, 3)
