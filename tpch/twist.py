@@ -158,7 +158,7 @@ _ORDERS = (
             "UPDATE lineitem SET l_shipmode = 'AIR REG'"
             " WHERE l_shipmode = 'REG AIR' AND pick(row_id, 25, 2)",
             "UPDATE lineitem SET l_shipinstruct = 'DELIVER IN PERSON' WHERE pick(row_id, 26, 2)",
-            "UPDATE lineitem SET l_quantity = 0 WHERE pick(row_id, 27, 20)",
+            "UPDATE lineitem SET l_quantity = 0 WHERE pick(row_id, 27, 50)",
         ),
     ),
 )
@@ -246,7 +246,7 @@ _EXACT_VALUES = (
                WHERE during IS NOT NULL AND ps_suppkey % 3 = 0
                QUALIFY row_number() OVER (
                  PARTITION BY ps_suppkey ORDER BY least(before, after) DESC, row_id) = 1""",
-            """UPDATE partsupp SET ps_availqty = 1
+            """UPDATE partsupp SET ps_availqty = 0
                WHERE ps_suppkey % 3 < 2 AND row_id IN (SELECT row_id FROM stock)""",
             """UPDATE partsupp SET ps_availqty = quantity FROM just_enough
                WHERE partsupp.row_id = just_enough.row_id""",
