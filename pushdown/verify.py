@@ -15,7 +15,8 @@ asking for the lineage itself is the same question without the detour.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -62,28 +63,39 @@ class Question:
         ]
         self._witness = z3.Or([selected for _, selected in self._selected]) if witnessed else None
 
+    def exact(self, candidates: Sequence[Expr]) -> Verdict:
+        """Whether every candidate is complete and precise, and every input has a lineage row.
+
+        The usual case, asked at once; if it fails, the questions are asked one by one.
+        """
+        if self._witness is None:
+            return Verdict.UNKNOWN
+        goals = [
+            part
+            for index, candidate in enumerate(candidates)
+            for part in (
+                self._is_lineage(index, 0) == self._selects(index, candidate),
+                self._has_lineage(index),
+            )
+        ]
+        return self._prove(z3.And(goals))
+
     def complete(self, index: int, candidate: Expr) -> Verdict:
         """Whether every lineage row of input `index` satisfies the candidate."""
-        return self._prove_for_a_row(index, candidate, lambda lineage, g: z3.Implies(lineage, g))
+        return self._prove(z3.Implies(self._is_lineage(index, 0), self._selects(index, candidate)))
 
     def precise(self, index: int, candidate: Expr) -> Verdict:
         """Whether every row of input `index` that satisfies the candidate is lineage."""
-        return self._prove_for_a_row(index, candidate, lambda lineage, g: z3.Implies(g, lineage))
+        return self._prove(z3.Implies(self._selects(index, candidate), self._is_lineage(index, 0)))
 
     def contributes(self, index: int) -> Verdict:
         """Whether input `index` surely has a lineage row."""
-        if self._witness is None:
-            return Verdict.UNKNOWN
-        some = z3.Or([self._is_lineage(index, row) for row in range(len(self._tables[index]))])
-        return self._prove(some)
+        return Verdict.UNKNOWN if self._witness is None else self._prove(self._has_lineage(index))
 
-    def _prove_for_a_row(
-        self, index: int, candidate: Expr, relate: Callable[[Any, Any], Any]
-    ) -> Verdict:
+    def _selects(self, index: int, candidate: Expr) -> Any:
         # The rows of a symbolic table are interchangeable: the first stands for any.
         row: SymbolicRow = self._tables[index][0]
-        selected = z3.And(row.exists, self._encoder.truth(candidate, row.values))
-        return self._prove(relate(self._is_lineage(index, 0), selected))
+        return z3.And(row.exists, self._encoder.truth(candidate, row.values))
 
     def _is_lineage(self, index: int, row: int) -> Any:
         exists = self._tables[index][row].exists
@@ -91,6 +103,9 @@ class Question:
             exists,
             z3.Or([z3.And(chosen, out.lineage[index][row]) for out, chosen in self._selected]),
         )
+
+    def _has_lineage(self, index: int) -> Any:
+        return z3.Or([self._is_lineage(index, row) for row in range(len(self._tables[index]))])
 
     def _prove(self, goal: Any) -> Verdict:
         witness = [] if self._witness is None else [self._witness]
@@ -104,19 +119,41 @@ def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) 
     the most selective one that is proved complete. Nothing is lineage of no rows: FALSE
     stays FALSE all the way down.
     """
+    count = len(context.inputs)
     if above == FALSE:
-        count = len(context.inputs)
         return Pushed((FALSE,) * count, (True,) * count, (False,) * count, (False,) * count)
     proposals = RULES[type(operator)].propose(operator, above, context)
+    if _proved_in_general(type(operator), witnessed):
+        below = tuple(candidates[0] for candidates in proposals)
+        return Pushed(below, (True,) * count, (False,) * count, (witnessed,) * count)
     with LOCK:
-        question = Question(operator, above, context, witnessed)
-        chosen = [_choose(question, i, candidates) for i, candidates in enumerate(proposals)]
-        nonempty = [question.contributes(i) is Verdict.PROVED for i in range(len(proposals))]
+        return _verified(Question(operator, above, context, witnessed), proposals)
+
+
+@functools.cache
+def _proved_in_general(kind: type[Operator], witnessed: bool) -> bool:
+    """Whether the rule's most general instance is proved, and with it every use of the rule."""
+    general = RULES[kind].general
+    if general is None:
+        return False
+    operator, above, context = general()
+    with LOCK:
+        proposals = RULES[kind].propose(operator, above, context)
+        pushed = _verified(Question(operator, above, context, witnessed), proposals)
+    return all(pushed.precise) and all(pushed.witnessed) == witnessed
+
+
+def _verified(question: Question, proposals: tuple[tuple[Expr, ...], ...]) -> Pushed:
+    count = len(proposals)
+    first = tuple(candidates[0] for candidates in proposals)
+    if question.exact(first) is Verdict.PROVED:
+        return Pushed(first, (True,) * count, (False,) * count, (True,) * count)
+    chosen = [_choose(question, i, candidates) for i, candidates in enumerate(proposals)]
     return Pushed(
         below=tuple(candidate for candidate, _, _ in chosen),
         precise=tuple(precise for _, precise, _ in chosen),
         undecided=tuple(undecided for _, _, undecided in chosen),
-        witnessed=tuple(nonempty),
+        witnessed=tuple(question.contributes(i) is Verdict.PROVED for i in range(count)),
     )
 
 

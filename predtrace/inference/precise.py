@@ -15,7 +15,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
 from pushdown.verify import Pushed, push
-from symbolic.expr import Column, Expr, Param, conjunction, same
+from symbolic.expr import Column, Expr, Param, conjunction, params_of, same, transform
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -65,13 +65,28 @@ class Pushdown:
             pending.extend(reversed(list(below)))
 
     def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
-        """Move one predicate through one operator."""
-        key = (node, above, witnessed)
+        """Move one predicate through one operator. What is proved holds for any binding."""
+        binding = next((param.binding for param in params_of(above)), 0)
+        key = (node, rebind(above, 0), witnessed)
         if key not in self._proved:
             inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
             context = Context(inputs, self.aggregates)
-            self._proved[key] = push(self.graph[node], above, context, witnessed=witnessed)
-        return self._proved[key]
+            self._proved[key] = push(self.graph[node], key[1], context, witnessed=witnessed)
+        pushed = self._proved[key]
+        below = tuple(rebind(predicate, binding) for predicate in pushed.below)
+        return msgspec.structs.replace(pushed, below=below)
+
+
+def rebind(predicate: Expr, binding: int) -> Expr:
+    """The predicate with its params taken from another binding."""
+    return transform(
+        predicate,
+        lambda node: (
+            msgspec.structs.replace(node, binding=binding)
+            if isinstance(node, Param) and node.binding != binding
+            else None
+        ),
+    )
 
 
 def row_selection(binding: int, columns: Collection[Column]) -> Expr:

@@ -46,12 +46,16 @@ class Rule(msgspec.Struct, frozen=True):
     bounded symbolic tables of `bounds[i]` rows each, with their lineage;
     `docs/soundness.md` argues per operator why these bounds are enough.
     `lineage` is the operator's line of the table in SEMANTICS section 2, for people.
+    `general` gives an operator, a predicate above and a context made of arbitrary
+    (uninterpreted) expressions of which every use of the rule is an instance: what the
+    solver proves of it once, it need not prove again (`docs/soundness.md`).
     """
 
     propose: Callable[[Any, Expr, Context], tuple[tuple[Expr, ...], ...]]
     meaning: Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
     bounds: tuple[int, ...]
     lineage: str
+    general: Callable[[], tuple[Any, Expr, Context]] | None = None
 
 
 RuleTable = Mapping[type[Operator], Rule]

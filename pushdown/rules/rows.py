@@ -7,12 +7,13 @@ from typing import Any
 
 import z3
 
-from pushdown.operators import Distinct, Filter, Limit, RowTransform, Sort
+from pushdown.operators import Assignment, Distinct, Filter, Limit, RowTransform, Sort
 from pushdown.rewrite import simplify
 from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import Column, Expr, conjunction, substitute
+from symbolic.expr import Column, Expr, call, conjunction, substitute
 from symbolic.table import SymbolicRow
+from symbolic.types import LONG
 
 
 def through_filter(operator: Filter, above: Expr, context: Context) -> tuple[tuple[Expr, ...], ...]:
@@ -107,6 +108,26 @@ def equal_rows(
     return z3.And([equal(left[column.id], right[column.id]) for column in columns])
 
 
+_ANY_COLUMN = Column(0, "a", LONG)
+_ANY_CONTEXT = Context(((_ANY_COLUMN,),))
+
+
+def _any_filter() -> tuple[Filter, Expr, Context]:
+    condition = call("any condition", _ANY_COLUMN)
+    return Filter(id=0, input=1, condition=condition), call("any", _ANY_COLUMN), _ANY_CONTEXT
+
+
+def _any_transform() -> tuple[RowTransform, Expr, Context]:
+    computed = Column(1, "b", LONG)
+    value = call("any function", _ANY_COLUMN, type=LONG)
+    transform = RowTransform(id=0, input=1, assignments=(Assignment(computed, value),))
+    return transform, call("any", computed), _ANY_CONTEXT
+
+
+def _any_sort() -> tuple[Sort, Expr, Context]:
+    return Sort(id=0, input=1, keys=()), call("any", _ANY_COLUMN), _ANY_CONTEXT
+
+
 def _standing_for_equals(
     table: tuple[SymbolicRow, ...], columns: tuple[Column, ...], exists: list[Any]
 ) -> list[OutputRow]:
@@ -121,11 +142,17 @@ def _standing_for_equals(
 
 
 RULES: RuleTable = {
-    Filter: Rule(through_filter, filtered, (2,), "the input row equal to the output row"),
-    RowTransform: Rule(
-        through_row_transform, transformed, (2,), "the input rows that transform into the row"
+    Filter: Rule(
+        through_filter, filtered, (2,), "the input row equal to the output row", _any_filter
     ),
-    Sort: Rule(unchanged, same_rows, (2,), "the input row equal to the output row"),
+    RowTransform: Rule(
+        through_row_transform,
+        transformed,
+        (2,),
+        "the input rows that transform into the row",
+        _any_transform,
+    ),
+    Sort: Rule(unchanged, same_rows, (2,), "the input row equal to the output row", _any_sort),
     Distinct: Rule(unchanged, distinct_rows, (2,), "all equal input rows"),
     Limit: Rule(unchanged, limited_rows, (2,), "the input rows equal to the output row"),
 }
