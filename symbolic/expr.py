@@ -6,6 +6,7 @@ frozen structs, hashable and compared by value; rewriting builds new nodes.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Union
 
@@ -208,9 +209,7 @@ def render(expr: Expr) -> str:
         case Column(name=name):
             return name
         case Literal(value=value):
-            return (
-                "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
-            )
+            return _render_value(value)
         case Param(binding=binding, name=name):
             return f":{name}" if binding == 0 else f":{name}@{binding}"
         case Call(function="not", args=(arg,)):
@@ -232,3 +231,21 @@ def _grouped(expr: Expr, outer: str) -> str:
     nested = isinstance(expr, Call) and expr.function in _INFIX and len(expr.args) > 1
     compares = isinstance(expr, Call) and expr.function not in ("and", "or")
     return f"({text})" if nested and not (outer in ("and", "or") and compares) else text
+
+
+def _render_value(value: Any) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int() | float():
+            return str(value)
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case bytes():
+            return f"X'{value.hex().upper()}'"
+        case datetime.date():
+            return f"'{value}'"
+        case _:
+            return str(value)
