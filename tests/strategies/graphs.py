@@ -303,7 +303,8 @@ def tables(draw: Any, most_rows: int = 5, count: int = 3) -> dict[str, Table]:
             for column, data_type in zip(names, types)  # noqa: B905 (more names than columns)
         )
         row = st.tuples(*(values(data_type, nullable) for _, data_type, nullable in columns))
-        rows = draw(st.lists(row, max_size=most_rows))
+        fewest = one_of(draw, (0, 1, 2, 2, 2, 3))
+        rows = draw(st.lists(row, min_size=fewest, max_size=most_rows))
         if rows and likely(draw, 3):
             rows.append(draw(st.sampled_from(rows)))
         made[name] = Table(columns, rows)
