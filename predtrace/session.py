@@ -1,0 +1,135 @@
+"""The Spark session that the command line works with, and the tables in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from predtrace.doctor import require_java
+from predtrace.errors import EnvironmentError_, PredTraceError, SourceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.master": "local[*]",
+    "spark.app.name": "predtrace",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    # Errors only from the first line on; `spark.log.level` would come too late for that.
+    "spark.driver.extraJavaOptions": (
+        f'"-Dlog4j2.configurationFile={Path(__file__).with_name("log4j2.properties")}"'
+    ),
+}
+_LOCAL: Mapping[str, str] = {
+    # A local master works without network, whatever the machine's name resolves to.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_READ_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "parquet": {},
+    "orc": {},
+    "json": {},
+    "csv": {"header": "true", "inferSchema": "true"},
+}
+
+
+@contextmanager
+def local_session(
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A Spark session for this process, stopped at the end.
+
+    `settings` win over `DEFAULTS`; SPARK_HOME's own configuration holds beside them.
+    Raises EnvironmentError_ without Java or if Spark does not start.
+    """
+    require_java()
+    # Else the workers may be started with another Python than this one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    chosen = {**DEFAULTS, **(settings or {})}
+    if chosen["spark.master"].startswith("local"):
+        chosen = {**_LOCAL, **chosen}
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except PySparkException as error:
+        raise EnvironmentError_(
+            f"Spark does not start ({_first_line(error)}); `predtrace doctor --spark` looks why"
+        ) from error
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def register_tables(spark: SparkSession, folder: Path) -> list[str]:
+    """Make a temp view of every table in a folder; their names.
+
+    ``<name>.parquet`` (.csv, .json, .orc), a file or a folder, becomes the view `name`.
+    CSV files have a header, and their types are inferred. Raises SourceError if there is
+    no table, two with one name, or one that Spark cannot read.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name[0] in "._" or path.suffix[1:] not in _READ_OPTIONS:
+            continue
+        if path.stem in found:
+            raise SourceError(
+                f"{found[path.stem]} and {path} would both be the table {path.stem}; "
+                "move one of them elsewhere"
+            )
+        found[path.stem] = path
+    if not found:
+        raise SourceError(
+            f"{folder} holds no tables: files or folders named "
+            f"<table>.{', .'.join(_READ_OPTIONS)} are expected"
+        )
+    for name, path in found.items():
+        frame = _attempt(f"{path} cannot be read", _read, spark, path)
+        # The name is an identifier, never part of a text of SQL.
+        _attempt(f"{name} cannot be a table's name", frame.createOrReplaceTempView, _quoted(name))
+    return list(found)
+
+
+def query(spark: SparkSession, text: str, where: str) -> DataFrame:
+    """The DataFrame of one SQL query. `where` names its file in errors."""
+    statement = text.strip().rstrip(";").strip()
+    if not statement:
+        raise PredTraceError(f"{where} holds no query")
+    frame: DataFrame = _attempt(f"{where} is no query that Spark accepts", spark.sql, statement)
+    return frame
+
+
+def _read(spark: SparkSession, path: Path) -> DataFrame:
+    kind = path.suffix[1:]
+    frame: DataFrame = spark.read.options(**_READ_OPTIONS[kind]).format(kind).load(str(path))
+    return frame
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _attempt(problem: str, action: Any, *args: Any) -> Any:
+    """Call into Spark; its errors become one line that begins with `problem`."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return action(*args)
+    except PySparkException as error:
+        raise PredTraceError(f"{problem}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
