@@ -116,7 +116,7 @@ def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) 
     """Move a predicate from an operator's output to its inputs.
 
     Takes for each input the first candidate that is proved complete and precise, else
-    the most selective one that is proved complete. Nothing is lineage of no rows: FALSE
+    the last (most selective) one that is proved complete. Nothing is lineage of no rows: FALSE
     stays FALSE all the way down.
     """
     count = len(context.inputs)
@@ -169,7 +169,7 @@ def _choose(
             if precise is Verdict.PROVED:
                 return candidate, True, False
             undecided |= precise is Verdict.UNKNOWN
-            best = candidate if best is None else best
+            best = candidate
         undecided |= complete is Verdict.UNKNOWN
     if best is None:
         best = _complete_part(question, index, candidates[0])

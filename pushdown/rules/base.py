@@ -41,7 +41,7 @@ class Rule(msgspec.Struct, frozen=True):
     """How predicates move through one operator class.
 
     `propose(operator, above, context)` gives, for each input, candidate predicates for
-    the predicate above, most selective first. They are proposals: the solver decides.
+    the predicate above, simplest first. They are proposals: the solver decides.
     `meaning(operator, tables, encoder, context)` gives the operator's output rows on
     bounded symbolic tables of `bounds[i]` rows each, with their lineage;
     `docs/soundness.md` argues per operator why these bounds are enough.

@@ -165,8 +165,8 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         join("left"),
         pin(C, D),
         TWO,
-        ["TRUE", "d <=> :d AND c = :c"],
-        [False, False],
+        ["a = :c OR (:c IS NULL AND :d IS NULL)", "d <=> :d AND c = :c"],
+        [False, True],
     ),
     "right join, key pinned": (join("right"), pin(C), TWO, ["a = :c", "c <=> :c"], [True, True]),
     "full join, all pinned": (
