@@ -101,6 +101,14 @@ def register_tables(spark: SparkSession, folder: Path) -> list[str]:
     return list(found)
 
 
+def read_text(path: Path) -> str:
+    """A file's text. Raises PredTraceError if it is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PredTraceError(f"{path} cannot be read as text ({error})") from error
+
+
 def query(spark: SparkSession, text: str, where: str) -> DataFrame:
     """The DataFrame of one SQL query. `where` names its file in errors."""
     statement = text.strip().rstrip(";").strip()

@@ -1,0 +1,281 @@
+"""The command line: `predtrace run|explain|lineage|jobs|doctor`.
+
+Answers go to stdout, progress and errors to stderr. Exit status 1 means an error that
+one line tells about (`--debug` shows where it came from), 2 wrong usage. Engines are
+imported by the commands that use them, so that `predtrace --help` is quick.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from predtrace.errors import PredTraceError
+
+app = typer.Typer(
+    name="predtrace",
+    help="Row-level lineage: which source rows led to this output row?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(str, Enum):
+    """How answers are written."""
+
+    table = "table"
+    json = "json"
+
+
+class AnswerFormat(str, Enum):
+    """How lineage answers are written; parquet needs `--out`."""
+
+    table = "table"
+    json = "json"
+    parquet = "parquet"
+
+
+class Keep(str, Enum):
+    """When intermediates are stored: while the pipeline runs, or after its result is out."""
+
+    inline = "inline"
+    late = "late"
+
+
+class Aggregates(str, Enum):
+    """The reading of min and max: attaining rows, or whole groups."""
+
+    minimal = "minimal"
+    whole = "whole"
+
+
+class RunAggregates(str, Enum):
+    """The readings of min and max that a job is made for."""
+
+    minimal = "minimal"
+    whole = "whole"
+    both = "both"
+
+
+class Mode(str, Enum):
+    """How the answer is computed; auto takes what is there."""
+
+    auto = "auto"
+    indexed = "indexed"
+    stored = "stored"
+    refined = "refined"
+    replayed = "replayed"
+
+
+class Engine(str, Enum):
+    """What selects the rows; auto takes duckdb where it is exact."""
+
+    auto = "auto"
+    duckdb = "duckdb"
+    spark = "spark"
+
+
+QueryFile = Annotated[
+    Path, typer.Argument(help="A file with one SQL query.", exists=True, dir_okay=False)
+]
+Tables = Annotated[
+    Path,
+    typer.Option(
+        help="Folder of tables: <name>.parquet (.csv, .json, .orc), each a file or a folder.",
+        exists=True,
+        file_okay=False,
+    ),
+]
+Store = Annotated[Path, typer.Option(help="Folder that the jobs are kept in.")]
+Conf = Annotated[
+    list[str] | None, typer.Option("--conf", help="Spark setting, as key=value. Repeatable.")
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="For people or for programs.")]
+Limit = Annotated[int, typer.Option(help="How many rows to show.", min=0)]
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def reports_errors(command: Command) -> Command:
+    """Turn a PredTraceError into one line on stderr and exit status 1."""
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except PredTraceError as error:
+            if kwargs.get("debug"):
+                import traceback
+
+                traceback.print_exc()
+            typer.echo("predtrace: " + " ".join(str(error).split()), err=True)
+            raise typer.Exit(1) from error
+
+    return wrapper  # type: ignore[return-value]
+
+
+@app.command()
+@reports_errors
+def run(
+    query: QueryFile,
+    tables: Tables,
+    store: Store = Path("lineage"),
+    keep: Annotated[Keep, typer.Option(help=Keep.__doc__)] = Keep.inline,
+    aggregates: Annotated[
+        RunAggregates, typer.Option(help=RunAggregates.__doc__)
+    ] = RunAggregates.minimal,
+    conf: Conf = None,
+    limit: Limit = 10,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Run a query on Spark and save what its lineage needs as a job."""
+    from predtrace.commands import run_query
+
+    run_query(
+        query,
+        tables,
+        store,
+        keep=keep.value,
+        aggregates=aggregates.value,
+        settings=_settings(conf),
+        limit=limit,
+        as_json=format is Format.json,
+    )
+
+
+@app.command()
+@reports_errors
+def explain(
+    query: QueryFile,
+    tables: Tables,
+    aggregates: Annotated[Aggregates, typer.Option(help=Aggregates.__doc__)] = Aggregates.minimal,
+    conf: Conf = None,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Show how the lineage of a query is found: predicates, intermediates and why."""
+    from predtrace.commands import explain_query
+
+    explain_query(
+        query,
+        tables,
+        aggregates=aggregates.value,
+        settings=_settings(conf),
+        as_json=format is Format.json,
+    )
+
+
+@app.command()
+@reports_errors
+def lineage(
+    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters.")],
+    store: Store = Path("lineage"),
+    where: Annotated[
+        str | None, typer.Option(help="SQL predicate over the output that selects the target.")
+    ] = None,
+    row: Annotated[
+        list[str] | None,
+        typer.Option(help="Target row as JSON: an object of columns, or a list. Repeatable."),
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help=Mode.__doc__)] = Mode.auto,
+    engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
+    aggregates: Annotated[
+        Aggregates | None, typer.Option(help="Where the job was run for both.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write all lineage rows to, as Parquet.")
+    ] = None,
+    format: Annotated[AnswerFormat, typer.Option("--format")] = AnswerFormat.table,
+    limit: Limit = 10,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to show, separated by commas.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Show the source rows that led to rows of a job's output."""
+    from predtrace.commands import answer
+
+    if (where is None) == (not row):
+        raise typer.BadParameter("give the target with either --where or --row")
+    if format is AnswerFormat.parquet and out is None:
+        raise typer.BadParameter("--format parquet needs --out DIR")
+    answer(
+        job,
+        store,
+        target=where if where is not None else _rows(row or []),
+        mode=mode.value,
+        engine=engine.value,
+        aggregates=aggregates.value if aggregates else None,
+        out=out,
+        style=format.value,
+        limit=limit,
+        columns=[name.strip() for name in columns.split(",")] if columns else None,
+    )
+
+
+@app.command()
+@reports_errors
+def jobs(
+    store: Store = Path("lineage"), format: FormatOption = Format.table, debug: Debug = False
+) -> None:
+    """List the jobs of a store."""
+    from predtrace.commands import list_jobs
+
+    list_jobs(store, as_json=format is Format.json)
+
+
+@app.command()
+@reports_errors
+def doctor(
+    store: Store = Path("lineage"),
+    spark: Annotated[bool, typer.Option("--spark", help="Start Spark and a worker too.")] = False,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Check that this machine has what predtrace needs."""
+    from predtrace.commands import examine
+
+    if not examine(store, with_spark=spark, as_json=format is Format.json):
+        raise typer.Exit(1)
+
+
+def _settings(conf: list[str] | None) -> dict[str, str]:
+    pairs = [item.partition("=") for item in conf or []]
+    for key, equals, _ in pairs:
+        if not (key and equals):
+            raise typer.BadParameter(f"--conf {key}: key=value expected")
+    return {key: value for key, _, value in pairs}
+
+
+def _rows(texts: list[str]) -> list[Any]:
+    """The target rows of `--row`: numbers with a point stay exact."""
+    import json
+    from decimal import Decimal
+
+    rows = []
+    for text in texts:
+        try:
+            row = json.loads(text, parse_float=Decimal)
+        except ValueError as error:
+            raise typer.BadParameter(f"--row {text}: no JSON ({error})") from error
+        if not isinstance(row, (dict, list)):
+            raise typer.BadParameter(f"--row {text}: an object or a list expected")
+        rows.append(tuple(row) if isinstance(row, list) else row)
+    return rows
+
+
+def main() -> None:
+    """Entry point of the `predtrace` command."""
+    app(prog_name="predtrace")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Lineage answers for people and for machines: rows per scan, labels, first rows, times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from predtrace.report.rows import rows_data, rows_table
+from predtrace.report.text import duration, number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.console import Console
+
+
+class ScanAnswer(Protocol):
+    """What a report needs of one scan's lineage (see `predtrace.lineage`)."""
+
+    name: str
+    occurrence: int
+
+    @property
+    def label(self) -> str:
+        """``precise`` or ``superset``."""
+
+    @property
+    def reason(self) -> str:
+        """Why the label is not ``precise``."""
+
+    def count(self) -> int:
+        """The number of lineage rows."""
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The lineage rows."""
+
+    def head(self, n: int) -> Any:
+        """The first n lineage rows."""
+
+    def predicate_sql(self) -> str:
+        """The lineage predicate, as SQL."""
+
+
+class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One scan's answer, evaluated: `rows` are its first rows, `seconds` what asking took."""
+
+    name: str
+    label: str
+    reason: str
+    count: int
+    rows: Any
+    seconds: float
+    predicate: str
+
+
+class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole answer, evaluated for printing."""
+
+    job: str
+    label: str
+    mode: str
+    engine: str
+    target_rows: int
+    scans: tuple[ScanReport, ...]
+    timings: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain data for JSON."""
+        return {
+            "job": self.job,
+            "label": self.label,
+            "mode": self.mode,
+            "engine": self.engine,
+            "target_rows": self.target_rows,
+            "timings": self.timings,
+            "scans": [
+                {
+                    "scan": scan.name,
+                    "label": scan.label,
+                    "reason": scan.reason,
+                    "count": scan.count,
+                    "seconds": scan.seconds,
+                    "predicate": scan.predicate,
+                    **rows_data(scan.rows),
+                }
+                for scan in self.scans
+            ],
+        }
+
+    def print(self, console: Console) -> None:
+        """The answer as text: a heading, then a table of rows for every scan."""
+        from rich.text import Text
+
+        rows = "row" if self.target_rows == 1 else "rows"
+        heading = f"Lineage of {number(self.target_rows)} output {rows} of job {self.job}: "
+        console.print(
+            Text(heading, style="bold"), Text(self.label, style=_style(self.label)), sep="", end=""
+        )
+        console.print(Text(f" (mode {self.mode}, engine {self.engine})"))
+        if not self.target_rows:
+            console.print(Text("The target is not in the output, so nothing led to it."))
+        for scan in self.scans:
+            _print_scan(scan, console)
+        times = [f"{step} {duration(seconds)}" for step, seconds in self.timings.items()]
+        console.print(Text(f"\nTimes: {', '.join(times)}", style="dim"))
+
+
+def scan_label(name: str, occurrence: int, names: Sequence[str]) -> str:
+    """The table's name, with the occurrence if `names` (of all scans) has it repeatedly."""
+    return f"{name}[{occurrence}]" if list(names).count(name) > 1 else name
+
+
+def evaluate_scan(
+    scan: ScanAnswer, name: str, limit: int, columns: Sequence[str] | None = None
+) -> ScanReport:
+    """Count a scan's lineage rows and read the first `limit`, only the named columns."""
+    started = time.perf_counter()
+    count = scan.count()
+    rows = _first_rows(scan, limit, columns)
+    return ScanReport(
+        name=name,
+        label=scan.label,
+        reason=scan.reason,
+        count=count,
+        rows=rows,
+        seconds=time.perf_counter() - started,
+        predicate=scan.predicate_sql(),
+    )
+
+
+def _first_rows(scan: ScanAnswer, limit: int, columns: Sequence[str] | None) -> pa.Table:
+    table = scan.head(limit)
+    if columns is None:
+        return table
+    wanted = {column.casefold() for column in columns}
+    found = [name for name in table.column_names if name.casefold() in wanted]
+    return table.select(found)
+
+
+def _print_scan(scan: ScanReport, console: Console) -> None:
+    from rich.text import Text
+
+    rows = "row" if scan.count == 1 else "rows"
+    label = f"{scan.label} ({scan.reason})" if scan.reason else scan.label
+    console.print(
+        Text.assemble(
+            "\n",
+            (scan.name, "bold cyan"),
+            f": {number(scan.count)} {rows}, ",
+            (label, _style(scan.label)),
+            (f", {duration(scan.seconds)}", "dim"),
+        )
+    )
+    if scan.count and scan.rows.num_columns:
+        console.print(rows_table(scan.rows, console.width))
+        more = scan.count - scan.rows.num_rows
+        if more > 0:
+            console.print(Text(f"and {number(more)} more rows", style="dim"))
+
+
+def _style(label: str) -> str:
+    return "green" if label == "precise" else "yellow"
