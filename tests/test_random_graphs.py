@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import event, given, note, settings
 
 from predtrace.inference import infer
-from predtrace.inference.plan import PRECISE, LineagePlan
-from symbolic.expr import render
+from predtrace.inference.plan import PRECISE, SUPERSET, LineagePlan
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Scan
+from symbolic.expr import FALSE, TRUE, Column, Expr, render
+from symbolic.types import INTEGER
 from tests.reference import ReferenceResult, evaluate_plan, trace_graph
 from tests.strategies import Pipeline, count, pipelines
 
@@ -59,3 +63,25 @@ def test_plans_of_small_graphs(aggregates: str, pipeline: Pipeline) -> None:
     graph, tables = pipeline
     reference = trace_graph(graph, tables, aggregates, keep_outputs=True)
     check_plan(pipeline, infer(graph, aggregates=aggregates), reference)
+
+
+def tampered(plan: LineagePlan, predicate: Expr, label: str) -> LineagePlan:
+    """The plan with another predicate and label for every scan."""
+    scans = tuple(
+        msgspec.structs.replace(scan, predicate=predicate, label=label) for scan in plan.scans
+    )
+    return msgspec.structs.replace(plan, scans=scans)
+
+
+def test_the_check_notices_wrong_plans() -> None:
+    columns = (Column(1, "a", INTEGER),)
+    graph = OperatorGraph([Scan(id=1, table="r", occurrence=1, columns=columns)], 1)
+    pipeline = Pipeline(graph, {"r": [(1,), (2,), (None,)]})
+    reference = trace_graph(*pipeline, keep_outputs=True)
+    plan = infer(graph)
+    check_plan(pipeline, plan, reference)
+    check_plan(pipeline, tampered(plan, TRUE, SUPERSET), reference)
+    with pytest.raises(AssertionError, match="too many rows"):
+        check_plan(pipeline, tampered(plan, TRUE, PRECISE), reference)
+    with pytest.raises(AssertionError, match="rows are missing"):
+        check_plan(pipeline, tampered(plan, FALSE, SUPERSET), reference)

@@ -44,7 +44,7 @@ def evaluate_plan(
     settings = Settings(time_zone)
     bindings: dict[int, _Bound] = {0: _Bound(graph.output(), list(targets))}
     for intermediate in sorted(plan.intermediates, key=lambda stored: stored.binding):
-        stored = _project(reference.outputs[intermediate.node], graph.output(intermediate.node),
+        stored = project(reference.outputs[intermediate.node], graph.output(intermediate.node),
                           intermediate.columns)  # fmt: skip
         picked = _selected(stored, intermediate.columns, intermediate.predicate,
                            intermediate.parent, bindings, settings)  # fmt: skip
@@ -59,7 +59,8 @@ def evaluate_plan(
     return answers
 
 
-def _project(rows: Sequence[Row], columns: Sequence[Column], kept: Sequence[Column]) -> list[Row]:
+def project(rows: Sequence[Row], columns: Sequence[Column], kept: Sequence[Column]) -> list[Row]:
+    """The rows cut down to some of their columns, by id."""
     places: Mapping[int, int] = {column.id: index for index, column in enumerate(columns)}
     order = [places[column.id] for column in kept]
     return [tuple(row[place] for place in order) for row in rows]
