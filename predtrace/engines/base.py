@@ -1,0 +1,189 @@
+"""What a lineage question asks of an engine, and what an engine gives back.
+
+A question is made of target rows and, per scan, a predicate that some *bound rows* give
+their values to: the target rows themselves, or the rows of a stored table that its own
+predicate selects for bound rows further up (`StoredLink`). Engines evaluate all of this
+as joins; the result is a relation that is computed when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Union
+
+import msgspec
+
+from predtrace.errors import EngineError
+from predtrace.jobs.model import EngineSettings, Source
+from symbolic.expr import Column, Expr, Param, params_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TARGET = "target"
+"""The column that numbers the targets in an answer to several."""
+
+
+def physical_name(column_id: int) -> str:
+    """The name of a column in stored files and in target rows."""
+    return f"c{column_id}"
+
+
+class Targets:
+    """Target rows: `rows` has the column `target` (int64, from 0) and one ``c<id>`` per column.
+
+    One target may be several rows (a predicate that several output rows satisfy).
+    `numbered` says whether answers carry the target's number.
+    """
+
+    def __init__(self, rows: pa.Table, columns: Sequence[Column], numbered: bool) -> None:
+        self.rows = rows
+        self.columns = tuple(columns)
+        self.numbered = numbered
+
+
+class TargetLink(msgspec.Struct, frozen=True):
+    """The top of every chain: the target rows bind the params."""
+
+
+class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a stored table that `predicate` selects, given the rows of `parent`.
+
+    `folder` holds Parquet files with the physical names of `columns`.
+    """
+
+    folder: str
+    columns: tuple[Column, ...]
+    predicate: Expr
+    parent: Link
+
+
+Link = Union[TargetLink, StoredLink]
+
+
+class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of `source` that `predicate` (over `columns`) selects for the rows of `link`.
+
+    `columns` are the scan's: named as in the source, with the ids of the graph.
+    """
+
+    source: Source
+    columns: tuple[Column, ...]
+    predicate: Expr
+    link: Link
+
+
+def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
+    """All predicates that answering the requests evaluates."""
+    seen: set[Link] = set()
+    for request in requests:
+        yield request.predicate
+        link = request.link
+        while isinstance(link, StoredLink) and link not in seen:
+            seen.add(link)
+            yield link.predicate
+            link = link.parent
+
+
+class Rows(Protocol):
+    """Selected source rows, computed at each call. Physical rows: equal ones stay apart.
+
+    With numbered targets every result has the column `target` first, and a row that
+    belongs to several targets appears once for each.
+    """
+
+    def count(self) -> int:
+        """How many rows; decodes only what the predicate needs."""
+
+    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some `limit` of the rows."""
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows, with the source's columns (or those named) as stored."""
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The same as a stream of Arrow batches."""
+
+    def row_ids(self) -> pa.Table:
+        """Per row `file` (path without a scheme, not percent-encoded) and `row` from 0."""
+
+    def write_parquet(self, folder: Path) -> None:
+        """Write the rows into `folder`, which must not exist yet or be empty."""
+
+    def sql(self) -> str:
+        """The query that selects the rows, for people."""
+
+
+class Evaluation(Protocol):
+    """One question on one engine: bound rows are shared among its scans."""
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
+
+    def rows(self, requests: Sequence[ScanRequest]) -> Rows:
+        """The union, by row identity, of what several scans of one source select."""
+
+
+class Engine(Protocol):
+    """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""
+
+    name: str
+
+    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+        """Why the engine cannot answer the requests exactly; None if it can."""
+
+    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+        """Why the engine cannot evaluate the expressions exactly; None if it can."""
+
+    def open(self, targets: Targets, settings: EngineSettings) -> Evaluation:
+        """Begin a question."""
+
+
+def output_names(columns: Sequence[Column], wanted: Sequence[str] | None) -> tuple[Column, ...]:
+    """The scan columns of these names, in the order asked for; all without `wanted`.
+
+    Raises EngineError for an unknown name, listing those there are.
+    """
+    if wanted is None:
+        return tuple(columns)
+    by_name = {column.name: column for column in columns}
+    unknown = [name for name in wanted if name not in by_name]
+    if unknown:
+        raise EngineError(
+            f"no source column {unknown[0]!r}; there are {', '.join(by_name) or 'none'}"
+        )
+    return tuple(by_name[name] for name in wanted)
+
+
+def target_name(columns: Sequence[Column]) -> str:
+    """The name of the target column beside these: `target`, with underscores if taken."""
+    taken = {column.name.lower() for column in columns}
+    name = TARGET
+    while name in taken:
+        name = f"_{name}"
+    return name
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder that rows are written to.
+
+    Raises EngineError if it has content or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise EngineError(f"{folder} is not empty; give a new folder")
+    except OSError as error:
+        raise EngineError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def param_ids(exprs: Sequence[Expr]) -> Mapping[int, Param]:
+    """The params that the expressions read, by the id of their column."""
+    return {param.column: param for param in params_of(*exprs)}
+
+
+def to_python(rows: pa.Table) -> list[dict[str, Any]]:
+    """The rows as dicts of Python values."""
+    found: list[dict[str, Any]] = rows.to_pylist()
+    return found

@@ -1,0 +1,185 @@
+"""How DuckDB spells the functions that it can evaluate exactly as Spark does.
+
+A row here is a claim, under the conditions of `faithful`; `tests/engines/test_faithful.py`
+measures every one against Spark on boundary values.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from predtrace.engines.literals import cast_to, number, sql_type
+from predtrace.engines.sql import (
+    CONNECTIVES,
+    Args,
+    Builder,
+    Spelling,
+    build_cast,
+    build_like,
+    literal_argument,
+    named,
+    suffix,
+)
+from symbolic.expr import Call
+from symbolic.types import Decimal, YearMonthInterval
+
+_MICROSECONDS_PER_DAY = 86_400_000_000
+_WIDEST = 38
+
+
+def _total(value: exp.Expression) -> exp.Expression:
+    """NULL instead of an error (an overflow)."""
+    return named("try", value)
+
+
+def _arithmetic(kind: type[exp.Binary]) -> Builder:
+    """Sums and differences, in the result's type.
+
+    DuckDB keeps DECIMAL(18, s) when it adds two such, and then overflows where Spark
+    has a wider type: the operands are widened first, which is exact.
+    """
+
+    def build(call: Call, args: Args) -> exp.Expression:
+        operands = [
+            exp.Cast(this=arg, to=sql_type(call.type, "duckdb"))
+            if isinstance(call.type, Decimal)
+            else arg
+            for arg in args
+        ]
+        return _total(kind(this=operands[0], expression=operands[1]))
+
+    return build
+
+
+def _multiply(call: Call, args: Args) -> exp.Expression:
+    left, right = args
+    if isinstance(call.type, Decimal):
+        scale = call.args[0].type.scale if isinstance(call.args[0].type, Decimal) else 0
+        left = exp.Cast(this=left, to=sql_type(Decimal(_WIDEST, scale), "duckdb"))
+        product = _total(exp.Mul(this=left, expression=right))
+        return cast_to(product, call.type, "duckdb")
+    return _total(exp.Mul(this=left, expression=right))
+
+
+def _substring(call: Call, args: Args) -> exp.Expression:
+    # Spark reads position 0 as 1; SQL (and DuckDB) as one before the first.
+    position = literal_argument(call, 1)
+    return named("substring", args[0], args[1] if position else number(1), *args[2:])
+
+
+def _trim(name: str) -> Builder:
+    # Without characters DuckDB strips every kind of Unicode space, Spark only blanks.
+    return lambda call, args: named(
+        name, args[0], args[1] if len(args) > 1 else exp.Literal.string(" ")
+    )
+
+
+def _char_pad(call: Call, args: Args) -> exp.Expression:
+    text, length = args
+    short = exp.LT(this=named("length", text), expression=length.copy())
+    padded = named("rpad", text.copy(), length.copy(), exp.Literal.string(" "))
+    return exp.Case(ifs=[exp.If(this=short, true=padded)], default=text.copy())
+
+
+def _concat(call: Call, args: Args) -> exp.Expression:
+    # DuckDB's concat() skips NULLs.
+    whole = args[0]
+    for arg in args[1:]:
+        whole = exp.DPipe(this=whole, expression=arg)
+    return exp.paren(whole, copy=False)
+
+
+def _field(name: str, plus: int = 0) -> Builder:
+    """A part of a date, shifted where the engines count differently."""
+
+    def build(call: Call, args: Args) -> exp.Expression:
+        value = named(name, *args)
+        if plus:
+            value = exp.paren(exp.Add(this=value, expression=number(plus)), copy=False)
+        return exp.Cast(this=value, to=sql_type(call.type, "duckdb"))
+
+    return build
+
+
+def _date_shift(kind: type[exp.Binary]) -> Builder:
+    def build(call: Call, args: Args) -> exp.Expression:
+        days = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
+        return _total(kind(this=args[0], expression=days))
+
+    return build
+
+
+def _date_diff(call: Call, args: Args) -> exp.Expression:
+    days = exp.paren(exp.Sub(this=args[0], expression=args[1]), copy=False)
+    return exp.Cast(this=days, to=exp.DataType.build("INT"))
+
+
+def _months_later(date: exp.Expression, months: exp.Expression) -> exp.Expression:
+    moved = _total(exp.Add(this=date, expression=months))
+    return exp.Cast(this=moved, to=exp.DataType.build("DATE"))
+
+
+def _add_months(call: Call, args: Args) -> exp.Expression:
+    months = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
+    return _months_later(args[0], named("to_months", months))
+
+
+def _date_add_interval(call: Call, args: Args) -> exp.Expression:
+    amount = literal_argument(call, 1)
+    if not isinstance(amount, int):
+        return exp.Cast(this=exp.Null(), to=sql_type(call.type, "duckdb"))
+    if isinstance(call.args[1].type, YearMonthInterval):
+        return _months_later(args[0], named("to_months", number(amount)))
+    return _total(exp.Add(this=args[0], expression=number(amount // _MICROSECONDS_PER_DAY)))
+
+
+def _is_nan(call: Call, args: Args) -> exp.Expression:
+    return named("coalesce", named("isnan", *args), exp.Boolean(this=False))
+
+
+DUCKDB: dict[str, Spelling] = {
+    **CONNECTIVES,
+    "is_nan": _is_nan,
+    "add": _arithmetic(exp.Add),
+    "subtract": _arithmetic(exp.Sub),
+    "multiply": _multiply,
+    "negate": suffix(lambda arg: _total(exp.Neg(this=exp.paren(arg, copy=False)))),
+    "abs": lambda call, args: _total(named("abs", *args)),
+    "check_overflow": build_cast("duckdb"),
+    "cast": build_cast("duckdb"),
+    "like": build_like(exp.Like),
+    "starts_with": "starts_with",
+    "ends_with": "suffix",
+    "contains": "contains",
+    "substring": _substring,
+    "trim": _trim("trim"),
+    "ltrim": _trim("ltrim"),
+    "rtrim": _trim("rtrim"),
+    "char_pad": _char_pad,
+    "length": lambda call, args: exp.Cast(
+        this=named("length", *args), to=sql_type(call.type, "duckdb")
+    ),
+    "concat": _concat,
+    "replace": "replace",
+    "instr": lambda call, args: exp.Cast(
+        this=named("instr", *args), to=sql_type(call.type, "duckdb")
+    ),
+    "year": _field("year"),
+    "quarter": _field("quarter"),
+    "month": _field("month"),
+    "day": _field("day"),
+    "day_of_week": _field("dayofweek", plus=1),
+    "weekday": _field("isodow", plus=-1),
+    "day_of_year": _field("dayofyear"),
+    "week_of_year": _field("weekofyear"),
+    "date_add": _date_shift(exp.Add),
+    "date_sub": _date_shift(exp.Sub),
+    "date_diff": _date_diff,
+    "date_add_interval": _date_add_interval,
+    "add_months": _add_months,
+    "last_day": "last_day",
+    "greatest": "greatest",
+    "least": "least",
+    "nullif": "nullif",
+}
+"""Function id to its spelling in DuckDB."""

@@ -1,0 +1,250 @@
+"""Lineage requests as SQL queries: bound rows, semi joins, joins that keep targets apart.
+
+Shared by the SQL engines. The relations that queries read are given by name:
+
+- a *bound* relation: ``target`` and the physical columns of a link's rows, distinct;
+- a *scanned* relation: physical columns, and for sources ``file`` and ``row``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import TARGET, ScanRequest, output_names, physical_name, target_name
+from predtrace.engines.literals import number, sql_type
+from predtrace.engines.predicates import Key, filter_form, may_be_null, split
+from predtrace.engines.sql import Compiler, Spelling
+from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, bind, conjuncts, params_of
+from symbolic.types import LONG
+
+FILE = "file"
+ROW = "row"
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """A relation of bound rows and what is known of it.
+
+    `rows` is their number, if known. With `values` there is exactly one row, of the
+    target number `target`. `never_null` are the columns without NULLs.
+    """
+
+    name: str
+    rows: int | None = None
+    values: Mapping[int, Literal] | None = None
+    target: int = 0
+    never_null: frozenset[int] = frozenset()
+
+
+class Match(msgspec.Struct, frozen=True):
+    """FROM, JOIN and WHERE of a query over ``s``; what it projects is still to be said.
+
+    `target` is the target's number. `repeats` says that a pair of target and scanned
+    row may come more than once.
+    """
+
+    body: exp.Select
+    target: exp.Expression
+    repeats: bool = False
+
+    def project(self, *expressions: exp.Expression) -> exp.Select:
+        """The query with these output expressions."""
+        return self.body.copy().select(*expressions, copy=False)
+
+
+class Queries:
+    """Builds the queries of one question for a dialect; `numbered` keeps targets apart."""
+
+    def __init__(self, dialect: str, spellings: Mapping[str, Spelling], numbered: bool) -> None:
+        self.dialect = dialect
+        self.numbered = numbered
+        self._spellings = spellings
+
+    def bound_rows(
+        self, stored: exp.Expression, columns: Sequence[Column], predicate: Expr, parent: Bound
+    ) -> exp.Select:
+        """The rows of a stored relation that some row of `parent` selects, distinct."""
+        match = self.match(stored, predicate, parent)
+        return match.project(
+            exp.alias_(match.target, TARGET),
+            *(exp.column(physical_name(column.id), table="s") for column in columns),
+        ).distinct(copy=False)
+
+    def match(self, source: exp.Expression, predicate: Expr, bound: Bound) -> Match:
+        """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
+        body = exp.Select().from_(_aliased(source, "s"))
+        if bound.rows == 0:
+            return Match(body.where(exp.false()), self._number(0))
+        if bound.values is not None:
+            predicate = bind(predicate, bound.values)
+        # What is still unbound stays a join (a value of a type without literals).
+        if not params_of(predicate) and bound.values is not None:
+            return Match(self._where(body, conjuncts(filter_form(predicate))), self._number(bound.target))
+        return self._numbered(body, predicate, bound) if self.numbered else self._semi(
+            body, predicate, bound
+        )
+
+    def _where(self, body: exp.Select, terms: Sequence[Expr]) -> exp.Select:
+        compiler = self._compiler()
+        return body.where(*(compiler(term) for term in terms if term != TRUE), copy=False)
+
+    def _semi(self, body: exp.Select, predicate: Expr, bound: Bound) -> Match:
+        parts = split(predicate)
+        compiler = self._compiler()
+        self._where(body, parts.scanned)
+        kept = exp.select("*").from_(_aliased(exp.to_table(bound.name), "b"))
+        kept = kept.where(*map(compiler, parts.bound), copy=False)
+        on = [_equality(key, compiler, bound) for key in parts.keys]
+        on += [compiler(term) for term in parts.residual]
+        if on:
+            body.join(kept.subquery("b"), on=exp.and_(*on, copy=False), join_type="semi", copy=False)
+        elif parts.bound or not bound.rows:
+            body.where(exp.Exists(this=kept), copy=False)
+        return Match(body, self._number(0))
+
+    def _numbered(self, body: exp.Select, predicate: Expr, bound: Bound) -> Match:
+        """An inner join with the distinct values that matter, so that pairs do not repeat."""
+        parts = split(predicate)
+        compiler = self._compiler()
+        self._where(body, parts.scanned)
+        values: dict[str, exp.Expression] = {TARGET: exp.column(TARGET, table="b")}
+        on: list[exp.Expression] = []
+        for index, key in enumerate(parts.keys):
+            values[f"k{index}"] = compiler(key.bound)
+            on.append(_equality(key, compiler, bound, exp.column(f"k{index}", table="b")))
+        for param in sorted(params_of(*parts.residual), key=lambda param: param.column):
+            name = physical_name(param.column)
+            values[name] = exp.column(name, table="b")
+        on += [compiler(term) for term in parts.residual]
+        kept = exp.select(*(exp.alias_(value, name) for name, value in values.items()))
+        kept = kept.distinct().from_(_aliased(exp.to_table(bound.name), "b"))
+        kept = kept.where(*map(compiler, parts.bound), copy=False)
+        condition = exp.and_(*on, copy=False) if on else exp.true()
+        body.join(kept.subquery("b"), on=condition, join_type="inner", copy=False)
+        return Match(body, exp.column(TARGET, table="b"), repeats=not parts.unique)
+
+    def _number(self, target: int) -> exp.Expression:
+        return exp.Cast(this=number(target), to=sql_type(LONG, self.dialect))
+
+    def _compiler(self) -> Compiler:
+        return Compiler(self.dialect, self._spellings)
+
+    def readable_predicate(self, request: ScanRequest, bound: Bound) -> str:
+        """The scan's predicate over the source's own column names, for people.
+
+        Params that are not yet values show as columns of ``bound``.
+        """
+        predicate = request.predicate
+        if bound.values is not None:
+            predicate = bind(predicate, bound.values)
+        names = {column.id: exp.column(column.name, quoted=True) for column in request.columns}
+        params = {
+            param.column: exp.column(param.name, table="bound", quoted=True)
+            for param in params_of(predicate)
+        }
+        compiler = Compiler(self.dialect, self._spellings, names, params)
+        predicate = FALSE if bound.rows == 0 else filter_form(predicate)
+        return compiler(predicate).sql(self.dialect, pretty=True)
+
+
+def _equality(
+    key: Key, compiler: Compiler, bound: Bound, value: exp.Expression | None = None
+) -> exp.Expression:
+    """The join condition of a key: a plain ``=`` wherever NULL cannot meet NULL.
+
+    Only that lets engines filter the scan by the keys that they hashed.
+    """
+    nulls_meet = (
+        key.null_safe and may_be_null(key.scanned) and may_be_null(key.bound, bound.never_null)
+    )
+    kind = exp.NullSafeEQ if nulls_meet else exp.EQ
+    return kind(this=compiler(key.scanned), expression=value or compiler(key.bound))
+
+
+def _aliased(relation: exp.Expression, name: str) -> exp.Expression:
+    return exp.alias_(relation, name, table=True)
+
+
+class RowsQuery:
+    """The queries over the rows that scans of one source select, united by row identity.
+
+    `source` is the scanned relation of each request (they differ in column ids only).
+    """
+
+    def __init__(
+        self,
+        queries: Queries,
+        requests: Sequence[ScanRequest],
+        sources: Sequence[exp.Expression],
+        bounds: Sequence[Bound],
+    ) -> None:
+        self._numbered = queries.numbered
+        self._columns = requests[0].columns
+        self._source = sources[0]
+        self._matches = [
+            queries.match(source, request.predicate, bound)
+            for request, source, bound in zip(requests, sources, bounds, strict=True)
+        ]
+
+    @property
+    def _repeats(self) -> bool:
+        return len(self._matches) > 1 or self._matches[0].repeats
+
+    def _pairs(self) -> exp.Query:
+        """Distinct (target, file, row)."""
+        branches: list[exp.Query] = [
+            match.project(
+                *([exp.alias_(match.target, TARGET)] if self._numbered else []),
+                _of_source(FILE),
+                _of_source(ROW),
+            )
+            for match in self._matches
+        ]
+        if len(branches) > 1:
+            return exp.union(*branches, distinct=True)
+        first = branches[0]
+        assert isinstance(first, exp.Select)
+        return first.distinct() if self._repeats else first
+
+    def count(self) -> exp.Query:
+        """How many rows."""
+        counted = exp.Count(this=exp.Star())
+        if self._repeats:
+            return exp.select(counted).from_(self._pairs().subquery("u"))
+        return self._matches[0].project(counted)
+
+    def row_ids(self) -> exp.Query:
+        """``target`` (if numbered), ``file`` and ``row``."""
+        return self._pairs()
+
+    def rows(self, wanted: Sequence[str] | None) -> exp.Query:
+        """The rows, under the source's own column names."""
+        columns = output_names(self._columns, wanted)
+        taken = [
+            exp.alias_(_of_source(physical_name(column.id)), column.name, quoted=True)
+            for column in columns
+        ]
+        if not self._repeats:
+            match = self._matches[0]
+            return match.project(*self._target(match.target), *taken)
+        pairs = self._pairs().subquery("u")
+        same_row = [
+            exp.EQ(this=_of_source(name), expression=exp.column(name, table="u"))
+            for name in (FILE, ROW)
+        ]
+        return (
+            exp.select(*self._target(exp.column(TARGET, table="u")), *taken)
+            .from_(_aliased(self._source.copy(), "s"))
+            .join(pairs, on=exp.and_(*same_row, copy=False), join_type="inner")
+        )
+
+    def _target(self, value: exp.Expression) -> list[exp.Expression]:
+        if not self._numbered:
+            return []
+        return [exp.alias_(value.copy(), target_name(self._columns), quoted=True)]
+
+
+def _of_source(name: str) -> exp.Column:
+    return exp.column(name, table="s")
