@@ -176,7 +176,7 @@ def explain(
 @app.command()
 @reports_errors
 def lineage(
-    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters.")],
+    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters, or: latest.")],
     store: Store = Path("lineage"),
     where: Annotated[
         str | None, typer.Option(help="SQL predicate over the output that selects the target.")

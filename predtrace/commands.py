@@ -200,7 +200,7 @@ def _frame(progress: Progress, spark: SparkSession, query_file: Path, tables: Pa
 
     text = read_text(query_file)
     with progress.step("read the tables"):
-        register_tables(spark, tables)
+        register_tables(spark, tables, text)
         return query(spark, text, str(query_file))
 
 

@@ -72,10 +72,11 @@ def local_session(
         spark.stop()
 
 
-def register_tables(spark: SparkSession, folder: Path) -> list[str]:
-    """Make a temp view of every table in a folder; their names.
+def register_tables(spark: SparkSession, folder: Path, query: str) -> list[str]:
+    """Make temp views of the tables in a folder that a query may mean; their names.
 
-    ``<name>.parquet`` (.csv, .json, .orc), a file or a folder, becomes the view `name`.
+    ``<name>.parquet`` (.csv, .json, .orc), a file or a folder, becomes the view `name`
+    if the name occurs in the query (others would cost time, and errors, for nothing).
     CSV files have a header, and their types are inferred. Raises SourceError if there is
     no table, two with one name, or one that Spark cannot read.
     """
@@ -94,11 +95,12 @@ def register_tables(spark: SparkSession, folder: Path) -> list[str]:
             f"{folder} holds no tables: files or folders named "
             f"<table>.{', .'.join(_READ_OPTIONS)} are expected"
         )
-    for name, path in found.items():
+    wanted = {name: path for name, path in found.items() if name.casefold() in query.casefold()}
+    for name, path in wanted.items():
         frame = _attempt(f"{path} cannot be read", _read, spark, path)
         # The name is an identifier, never part of a text of SQL.
         _attempt(f"{name} cannot be a table's name", frame.createOrReplaceTempView, _quoted(name))
-    return list(found)
+    return list(wanted)
 
 
 def read_text(path: Path) -> str:

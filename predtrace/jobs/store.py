@@ -28,6 +28,7 @@ from predtrace.jobs.process import is_gone, parse_owner, this_process
 from pushdown.operators import Scan
 
 JOB_FILE = "job.json"
+LATEST = "latest"
 _INCOMPLETE = "incomplete-"
 
 
@@ -80,7 +81,7 @@ class JobStore:
         return [self._summary(job_id) for job_id in self._ids()]
 
     def open(self, job_id: str) -> Job:
-        """The job with this id, or with the only id that begins so.
+        """The job with this id, or with the only id that begins so; ``latest`` is the last.
 
         Raises StoreError if there is none, JobFormatError if its file is corrupt.
         """
@@ -134,6 +135,8 @@ class JobStore:
         found = [known for known in ids if known == job_id] or [
             known for known in ids if job_id and known.startswith(job_id)
         ]
+        if job_id == LATEST and ids:
+            return ids[-1]
         if len(found) == 1:
             return found[0]
         if found:

@@ -110,6 +110,7 @@ def test_unique_prefix(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "job.json").write_bytes(b"")
     assert store.folder("20260202").name == "20260202-000000-cccc"
+    assert store.folder("latest").name == "20260202-000000-cccc"
     with pytest.raises(StoreError, match=r"several jobs .*aaaa, .*ab00.*more of the id"):
         store.folder("20260101")
     with pytest.raises(StoreError, match=r"no job '20260202-000000-cccd'.*near it: .*cccc"):

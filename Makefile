@@ -1,0 +1,58 @@
+# `make demo` shows predtrace at work, `make test` runs everything that must pass.
+# Both set up what they need: an environment in .venv, TPC-H data in data/.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+DATA   := data/tpch-0.1
+STORE  := lineage
+JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test env data docs check-python check-java clean
+
+help:
+	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
+	@echo "make test   format, types, layers and the test suite"
+	@echo "make docs   write docs/coverage.md anew from the registries"
+	@echo "make clean  remove the environment, generated data and demo jobs"
+
+demo: check-java env data
+	@echo "== run TPC-H Q4 on Spark, and keep what its lineage needs"
+	@$(BIN)/predtrace run tpch/queries/q04.sql --tables $(DATA) --store $(STORE)
+	@echo
+	@echo "== which rows led to the row '1-URGENT'?"
+	@$(BIN)/predtrace lineage latest --store $(STORE) --where "o_orderpriority = '1-URGENT'" --limit 5
+
+test: check-java env
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+env: check-python $(READY)
+
+$(READY): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+data: env
+	@$(BIN)/python -m tpch generate --sf 0.1
+
+docs: env
+	$(BIN)/python -m predtrace.report.coverage docs/coverage.md
+
+check-python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	  echo "Python 3.10 or newer is needed: install it (Debian, Ubuntu: apt-get install python3 python3-venv) or name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+
+check-java:
+	@version=$$("$(JAVA)" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p'); \
+	[ "$${version:-0}" -ge 17 ] || { \
+	  echo "Java 17 or newer is needed: install it (Debian, Ubuntu: apt-get install openjdk-17-jdk-headless; macOS: brew install openjdk@17) or set JAVA_HOME" >&2; exit 1; }
+
+clean:
+	rm -rf $(VENV) data $(STORE)
