@@ -23,13 +23,14 @@ from symbolic.expr import (
 )
 
 
-def restrict(predicate: Expr, columns: Collection[Column]) -> Expr:
+def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = False) -> Expr:
     """The conjuncts of `predicate` as far as they can be said with `columns` alone.
 
     Other columns are replaced by what the predicate equates them with: a literal or
     param, else one of `columns`. Conjuncts for which that fails are dropped, and so are
-    those that are left without any column. Whether replacing was right (floats compare
-    equal without being the same) is for the verifier to say.
+    those that are left without any column, unless `constants` asks for them. Whether
+    replacing was right (floats compare equal without being the same) is for the
+    verifier to say.
     """
     wanted = frozenset(column.id for column in columns)
     terms = conjuncts(predicate)
@@ -37,7 +38,9 @@ def restrict(predicate: Expr, columns: Collection[Column]) -> Expr:
         column: expr for column, expr in stand_ins(terms, wanted).items() if column not in wanted
     }
     rewritten = (_tidy(simplify(substitute(term, known))) for term in terms)
-    return _without_implied(conjunction(*(term for term in rewritten if _only(term, wanted))))
+    return _without_implied(
+        conjunction(*(term for term in rewritten if _only(term, wanted, constants)))
+    )
 
 
 def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, Expr]:
@@ -117,6 +120,6 @@ def _preference(expr: Expr, columns: Collection[int]) -> tuple[int, str, int]:
     return (_OTHER_COLUMN, "", 0)
 
 
-def _only(term: Expr, columns: Collection[int]) -> bool:
+def _only(term: Expr, columns: Collection[int], constants: bool) -> bool:
     read = column_ids(term)
-    return term == FALSE or (bool(read) and read <= frozenset(columns))
+    return term == FALSE or (bool(read or constants) and read <= frozenset(columns))

@@ -39,7 +39,7 @@ Proposals = tuple[tuple[Expr, ...], ...]
 def through_inner_join(operator: InnerJoin | SemiJoin, above: Expr, context: Context) -> Proposals:
     """F AND the join condition, said with each side's columns."""
     both = conjunction(above, operator.condition)
-    return tuple((restrict(both, columns),) for columns in context.inputs)
+    return tuple(_onto(both, columns) for columns in context.inputs)
 
 
 def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Proposals:
@@ -57,11 +57,18 @@ def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Pr
     ):
         plain = restrict(above, own)
         if not alone:
-            proposals.append((restrict(both, own),))
+            proposals.append(_onto(both, own))
             continue
         matched_or_padded = _matched_or_padded(operator.condition, above, own, other)
         proposals.append((plain, conjunction(plain, matched_or_padded)))
     return tuple(proposals)
+
+
+def _onto(predicate: Expr, columns: tuple[Column, ...]) -> tuple[Expr, ...]:
+    """The predicate said with `columns`; if need be with what it says of params alone."""
+    plain = restrict(predicate, columns)
+    full = restrict(predicate, columns, constants=True)
+    return (plain,) if full == plain else (plain, full)
 
 
 def _matched_or_padded(
@@ -94,8 +101,8 @@ def through_anti_join(operator: AntiJoin, above: Expr, context: Context) -> Prop
 def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Proposals:
     """F on the outer row; the condition for the pinned outer row on the inner side."""
     left, right = context.inputs
-    both = conjunction(above, operator.condition)
-    return ((restrict(above, left),), (restrict(both, right),))
+    marked = conjunction(above, operator.condition, operator.mark)
+    return ((restrict(above, left),), _onto(marked, right))
 
 
 def through_scalar_subquery(operator: ScalarSubquery, above: Expr, context: Context) -> Proposals:
