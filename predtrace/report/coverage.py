@@ -1,0 +1,157 @@
+"""Writes `docs/coverage.md` from the registries: ``python -m predtrace.report.coverage``.
+
+What is supported is data (rules, function tables, translations, reasons for refusal);
+this page is nothing but that data, so it cannot promise what the code does not do.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import get_args
+
+from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL
+from predtrace.frontends.spark import expressions, functions_table, operators, sources
+from pushdown.operators import Operator
+from pushdown.rules import LEAVES, RULES, UNSUPPORTED
+from symbolic.functions import AGGREGATES, FUNCTIONS, Encoding
+
+_INTRODUCTION = """\
+# Coverage
+
+Generated from the registries by `make docs`; do not edit. What stands in no table here is
+refused by the front end with an error that names it and says where it stands in the query.
+
+A scan's label is `precise` where every operator between it and the output was proved exact, by
+rule or by storing an intermediate result; otherwise `superset`, and the answer names the operator.
+"""
+_KNOWS = {
+    Encoding.INTERPRETED: "meaning",
+    Encoding.UNINTERPRETED: "equal in, equal out; NULLs",
+}
+
+
+def coverage() -> str:
+    """The whole page as Markdown."""
+    sections = (
+        ("Operators", _operators()),
+        ("Spark plan nodes", _plan_nodes()),
+        ("Sources", _sources()),
+        ("Functions", _functions()),
+        ("Aggregate functions", _aggregates()),
+        ("Spark expressions that are read by themselves", _readers()),
+        ("Spark expressions that are refused", _refused()),
+    )
+    parts = [_INTRODUCTION]
+    for title, lines in sections:
+        parts += [f"## {title}", "\n".join(lines), ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _operators() -> list[str]:
+    rows = []
+    for operator in get_args(Operator):
+        name = operator.__name__.rstrip("_")
+        if operator in RULES:
+            rows.append((name, "traced", "precise", RULES[operator].lineage))
+        elif operator in LEAVES:
+            rows.append((name, "traced", "precise", LEAVES[operator]))
+        else:
+            rows.append((name, "refused", "", UNSUPPORTED[operator]))
+    return _table(("operator", "support", "label", "lineage of an output row"), rows)
+
+
+def _plan_nodes() -> list[str]:
+    rows = [(f"`{name}`", f"becomes {becomes}") for name, becomes in operators.BECOMES.items()]
+    for table in (operators.UNSUPPORTED, operators.NON_DETERMINISTIC):
+        rows += [(f"`{name}`", f"refused: {reason}") for name, reason in table.items()]
+    return _table(("Catalyst node", "support"), sorted(rows))
+
+
+def _sources() -> list[str]:
+    found = defaultdict(list)
+    for name, kind in sources.FILE_FORMATS.items():
+        found[kind].append(f"`{name}`")
+    return _table(("format", "Spark classes"), [(k, ", ".join(v)) for k, v in found.items()])
+
+
+def _functions() -> list[str]:
+    classes = _by_function(
+        {name: row.function for name, row in functions_table.SCALAR.items()} | expressions.READS
+    )
+    rows = [
+        (
+            f"`{f.id}`",
+            f.meaning,
+            classes.get(f.id, ""),
+            "precise",
+            _KNOWS[f.encoding],
+            _duckdb(f.id),
+        )
+        for f in FUNCTIONS.values()
+    ]
+    heads = ("function", "meaning", "from Spark's", "label", "the solver knows", "on DuckDB")
+    return _table(heads, rows)
+
+
+def _duckdb(function: str) -> str:
+    if function in FAITHFUL:
+        return "where exact for the types"
+    return f"left to Spark: {UNFAITHFUL.get(function, 'not known to be exact')}"
+
+
+def _aggregates() -> list[str]:
+    classes = _by_function(functions_table.AGGREGATE)
+    rows = [
+        (
+            f"`{aggregate.id}`",
+            aggregate.meaning,
+            classes.get(aggregate.id, ""),
+            "precise",
+            "rows that attain the value, or the group" if aggregate.attained else "the group",
+        )
+        for aggregate in AGGREGATES.values()
+    ]
+    return _table(("aggregate", "meaning", "from Spark's", "label", "lineage"), rows)
+
+
+def _readers() -> list[str]:
+    rows = [(f"`{name}`", gives) for name, gives in expressions.READS.items()]
+    rows += [(f"`{name}`", "its argument") for name in functions_table.TRANSPARENT]
+    return _table(("Catalyst expression", "becomes"), sorted(rows))
+
+
+def _refused() -> list[str]:
+    rows = [(f"`{name}`", reason) for name, reason in functions_table.UNSUPPORTED.items()]
+    another = "another run need not give the same value"
+    rows += [(f"`{name}`", another) for name in functions_table.NON_DETERMINISTIC]
+    return _table(("Catalyst expression", "reason"), sorted(rows))
+
+
+def _by_function(names: Mapping[str, str]) -> dict[str, str]:
+    found = defaultdict(list)
+    for name, function in names.items():
+        found[function].append(f"`{name}`")
+    return {function: ", ".join(sorted(classes)) for function, classes in found.items()}
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in rows:
+        cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    """Write the page to the file that the command line names, else to stdout."""
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(coverage(), encoding="utf-8")
+    else:
+        sys.stdout.write(coverage())
+
+
+if __name__ == "__main__":
+    main()

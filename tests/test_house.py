@@ -1,0 +1,100 @@
+"""The house itself: layers, quick imports, generated docs, complete registries."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pushdown.operators import Operator
+from pushdown.rules import LEAVES, RULES, UNSUPPORTED
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("pyspark", "py4j", "pandas", "z3", "duckdb")
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The heavy packages that a fresh Python has loaded after a statement."""
+    code = f"import sys\n{statement}\nprint(*[m for m in {HEAVY} if m in sys.modules])"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import predtrace",
+        "import predtrace; predtrace.trace, predtrace.open_job",
+        "import predtrace.cli",
+        "import predtrace.commands",
+        "import predtrace.jobs.store",
+        "import predtrace.jobs.model",
+    ],
+)
+def test_imports_are_light(statement: str) -> None:
+    assert loaded_by(statement) == set()
+
+
+def test_the_check_of_imports_can_fail() -> None:
+    assert loaded_by("import duckdb") >= {"duckdb"}
+
+
+def test_layers() -> None:
+    script = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run(
+        [str(script), "--no-cache"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_coverage_page_is_current() -> None:
+    from predtrace.report.coverage import coverage
+
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    assert page == coverage(), "write it anew: make docs"
+
+
+def test_every_operator_has_a_rule_or_a_reason() -> None:
+    tables = [set(RULES), set(LEAVES), set(UNSUPPORTED)]
+    assert set.union(*tables) == set(get_args(Operator))
+    assert sum(map(len, tables)) == len(get_args(Operator)), "an operator is in two tables"
+
+
+def test_links_in_the_docs_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")]:
+        if ".venv" in page.parts:
+            continue
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "docs"])
+def test_make_knows_its_targets(target: str) -> None:
+    result = subprocess.run(
+        ["make", "--dry-run", target], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"), [("JAVA=/none/java", "Java 17 or newer"), ("PYTHON=none", "Python 3.10")]
+)
+def test_make_says_in_one_line_what_is_missing(variable: str, said: str) -> None:
+    target = "check-java" if "JAVA" in variable else "check-python"
+    result = subprocess.run(
+        ["make", "--silent", variable, target],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert result.returncode != 0
+    first, *others = result.stderr.splitlines()
+    assert said in first
+    assert "install" in first
+    assert all(line.startswith("make") for line in others)
