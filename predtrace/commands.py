@@ -138,7 +138,9 @@ def answer(
             if out is not None:
                 scan.write_parquet(str(out / name))
     if style == "parquet":
-        _print_times(_console(), progress.timings)
+        console = _console()
+        console.print(f"The lineage rows are in {out}, a folder a scan", markup=False)
+        _print_times(console, progress.timings)
         return
     report = AnswerReport(
         job=handle.id,

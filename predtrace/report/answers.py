@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from predtrace.errors import TargetError
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.report.text import duration, number
 
@@ -134,9 +135,13 @@ def _first_rows(scan: ScanAnswer, limit: int, columns: Sequence[str] | None) -> 
     table = scan.head(limit)
     if columns is None:
         return table
-    wanted = {column.casefold() for column in columns}
-    found = [name for name in table.column_names if name.casefold() in wanted]
-    return table.select(found)
+    names = {name.casefold(): name for name in table.column_names}
+    missing = [column for column in columns if column.casefold() not in names]
+    if missing:
+        raise TargetError(
+            f"{scan.name} has no column {missing[0]}; it has {', '.join(table.column_names)}"
+        )
+    return table.select([names[column.casefold()] for column in columns])
 
 
 def _print_scan(scan: ScanReport, console: Console) -> None:
