@@ -1,0 +1,1 @@
+"""Front ends: they turn pipelines of other systems into operator graphs."""

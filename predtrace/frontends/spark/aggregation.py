@@ -1,0 +1,241 @@
+"""Aggregations: a Catalyst ``Aggregate`` as a GroupBy and, where needed, a RowTransform above.
+
+Catalyst computes results over aggregates and keys in one node. A GroupBy only groups:
+its output is the keys, then the aggregates; anything else is the RowTransform's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
+from predtrace.frontends.spark.expressions import ExpressionReader, refusal
+from predtrace.frontends.spark.functions_table import AGGREGATE
+from predtrace.frontends.spark.translation import (
+    Build,
+    Prepared,
+    Translated,
+    Translation,
+    assign,
+    may_be_null,
+)
+from predtrace.frontends.spark.tree import Node
+from pushdown.operators import (
+    AggregateCall,
+    Aggregation,
+    Assignment,
+    GroupBy,
+    RowTransform,
+)
+from symbolic import types as t
+from symbolic.expr import Column, Expr, Literal, render
+
+_NEVER_NULL = frozenset({"count", "count_if"})
+
+
+@dataclass
+class _Made:
+    """A column of the GroupBy: where it stands in Catalyst and its name and id there."""
+
+    node: Node
+    column: Column
+    attribute: JavaObject | None = None
+    alias: JavaObject | None = None
+
+
+@dataclass
+class _Split:
+    """One aggregation being taken apart."""
+
+    translation: Translation
+    prepared: Prepared
+    reader: ExpressionReader
+    keys: dict[Expr, _Made] = field(default_factory=dict)
+    calls: dict[AggregateCall, _Made] = field(default_factory=dict)
+    uses: dict[Node, _Made] = field(default_factory=dict)
+
+
+def translate_aggregate(translation: Translation, prepared: Prepared) -> Translated:
+    """Translate an ``Aggregate``; raises UnsupportedOperatorError for unknown functions."""
+    (below,) = prepared.inputs
+    reader = translation.reader(below, replaced=prepared.replaced)
+    split = _Split(translation, prepared, reader)
+    results = prepared.many("aggregateExpressions")
+    names = _direct_names(results)
+    for key in prepared.many("groupingExpressions"):
+        _add_key(split, key, names)
+    for result in results:
+        _find_uses(split, result, names)
+    plain = _plain_order(split, results)
+    group_by = GroupBy(
+        id=translation.next_node,
+        input=below.node,
+        keys=tuple(
+            Assignment(made.column, value) for value, made in (plain or list(split.keys.items()))
+        ),
+        aggregations=tuple(Aggregation(made.column, call) for call, made in split.calls.items()),
+        origin=origin_of(prepared.node.handle),
+    )
+    if plain is not None:
+        return _one_node(translation, prepared, group_by)
+    return _two_nodes(split, group_by, results)
+
+
+def _direct_names(results: Sequence[Node]) -> dict[Node, Node]:
+    """Expression that a result merely renames: the alias that does."""
+    return {result.children[0]: result for result in results if result.cls == "Alias"}
+
+
+def _add_key(split: _Split, key: Node, names: dict[Node, Node]) -> None:
+    value = split.reader.read(key)
+    if value in split.keys:
+        return
+    if isinstance(value, Column) and key.cls == "AttributeReference":
+        split.keys[value] = _Made(key, value)
+        return
+    split.keys[value] = _new(split, key, render(value), value.type, may_be_null(value))
+
+
+def _new(split: _Split, node: Node, name: str, kind: t.DataType, nullable: bool) -> _Made:
+    builder = split.translation.builder
+    expr_id = builder.new_id()
+    column = split.translation.column(int(expr_id.id()), name, kind, nullable)
+    handle = builder.expression(node, split.prepared.attributes)
+    alias = builder.alias(handle, name, expr_id)
+    return _Made(node, column, alias.toAttribute(), alias)
+
+
+def _find_uses(split: _Split, node: Node, names: dict[Node, Node]) -> None:
+    """Find the outermost aggregates and group keys of a result expression."""
+    if node.cls == "AggregateExpression":
+        call = _aggregate_call(split.reader, node)
+        if call not in split.calls:
+            name = names[node].name if node in names else _text(call)
+            nullable = call.function not in _NEVER_NULL
+            split.calls[call] = _new(split, node, name, call.type, nullable)
+        split.uses[node] = split.calls[call]
+        return
+    if (made := _key_of(split, node)) is not None:
+        split.uses[node] = made
+        return
+    for child in node.children:
+        _find_uses(split, child, names)
+
+
+def _key_of(split: _Split, node: Node) -> _Made | None:
+    if node.cls in ("Alias", "Literal") and not split.keys:
+        return None
+    if node.cls == "Alias" or any(below.cls == "AggregateExpression" for below in node.walk()):
+        return None
+    return split.keys.get(split.reader.read(node))
+
+
+def _text(call: AggregateCall) -> str:
+    distinct = "DISTINCT " if call.distinct else ""
+    return f"{call.function}({distinct}{', '.join(map(render, call.args)) or '*'})"
+
+
+def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
+    function, *filters = node.children
+    name = AGGREGATE.get(function.cls)
+    if name is None and "replacement" in function.fields and len(function.children) == 1:
+        function = function.children[0]
+        name = AGGREGATE.get(function.cls)
+    if name is None:
+        raise refusal(function)
+    if name in ("sum", "avg"):
+        reader.check_mode(function)
+    args = reader.arguments(function)
+    if name == "percentile":
+        args = _percentile(function, args)
+    if name == "count" and all(isinstance(a, Literal) and a.value is not None for a in args):
+        args = ()
+    distinct = bool(node.fields["isDistinct"])
+    if distinct and name == "count" and not args:
+        raise UnsupportedOperatorError(
+            f"count(DISTINCT constant) cannot be traced; count something else{place(node.handle)}"
+        )
+    return AggregateCall(
+        function=name,
+        args=args,
+        type=reader.asked(function, name, args).type,
+        # Repetitions never change a minimum, and min/max have lineage rules of their own.
+        distinct=distinct and name not in ("min", "max"),
+        filter=reader.read(filters[0]) if filters else None,
+    )
+
+
+def _percentile(node: Node, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    value, share, frequency, *_ = args
+    once = isinstance(frequency, Literal) and frequency.value == 1
+    if not once or bool(node.handle.reverse()) or isinstance(share.type, t.Array):
+        raise refusal(node)
+    return (value, share)
+
+
+def _plain_order(split: _Split, results: Sequence[Node]) -> list[tuple[Expr, _Made]] | None:
+    """The keys in the order of the results, if these are just all keys, then all aggregates."""
+    made = [
+        split.uses.get(r) or (split.uses.get(r.children[0]) if r.children else None)
+        for r in results
+    ]
+    keys = {id(made): (value, made) for value, made in split.keys.items()}
+    if len({id(m) for m in made}) < len(made) or len(made) != len(keys) + len(split.calls):
+        return None
+    if any(m is None or (id(m) in keys) != (i < len(keys)) for i, m in enumerate(made)):
+        return None
+    if [id(m) for m in made[len(keys) :]] != [id(m) for m in split.calls.values()]:
+        return None
+    # A renamed key column needs an id of its own: that is a projection.
+    renamed = (
+        r.cls == "Alias" and m and m.alias is None for r, m in zip(results, made, strict=True)
+    )
+    return None if any(renamed) else [keys[id(m)] for m in made[: len(keys)]]
+
+
+def _one_node(translation: Translation, prepared: Prepared, group_by: GroupBy) -> Translated:
+    builder = translation.builder
+    results = prepared.many("aggregateExpressions")
+    build: Build = translation.same_node(prepared.node)
+    if prepared.attributes:
+
+        def build(plans: Sequence[JavaObject]) -> JavaObject:
+            plan = builder.with_expressions(prepared.node, prepared.attributes, prepared.roots)
+            return builder.with_children(plan, plans)
+
+    node = translation.add(group_by, build, (group_by.input,))
+    columns = translation.output_of(node)
+    for result, column in zip(results, columns, strict=True):
+        translation.expr_ids[column.id] = result.expr_id
+    return Translated(node, tuple((translation.expr_ids[c.id], c) for c in columns))
+
+
+def _two_nodes(split: _Split, group_by: GroupBy, results: Sequence[Node]) -> Translated:
+    translation, builder = split.translation, split.translation.builder
+    made = [*split.keys.values(), *split.calls.values()]
+    grouping = [each.node for each in split.keys.values()]
+    attributes = {n: m.attribute or m.node.handle for n, m in split.uses.items()}
+
+    def build_groups(plans: Sequence[JavaObject]) -> JavaObject:
+        keys = [builder.expression(key, split.prepared.attributes) for key in grouping]
+        return builder.aggregate(keys, [each.alias or each.node.handle for each in made], plans[0])
+
+    grouped = translation.add(group_by, build_groups, (group_by.input,))
+    replaced = {node: each.column for node, each in split.uses.items()}
+    reader = ExpressionReader(translation.settings, {}, replaced)
+    used: set[int] = set()
+    assignments = tuple(
+        assign(translation, result, reader.read(result), used) for result in results
+    )
+    transform = RowTransform(
+        id=translation.next_node, input=grouped, assignments=assignments, origin=group_by.origin
+    )
+
+    def build_results(plans: Sequence[JavaObject]) -> JavaObject:
+        return builder.project((builder.expression(r, attributes) for r in results), plans[0])
+
+    node = translation.add(transform, build_results, (grouped,))
+    output = zip(results, assignments, strict=True)
+    return Translated(node, tuple((r.expr_id, a.column) for r, a in output))

@@ -1,0 +1,118 @@
+"""Making Catalyst nodes: what running a split pipeline needs beyond the nodes that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from predtrace.frontends.spark.catalyst import JavaObject, Jvm, items, scala_seq
+from predtrace.frontends.spark.tree import Node
+
+
+class Builder:
+    """Builds plans and expressions in one JVM."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        catalyst = jvm.org.apache.spark.sql.catalyst
+        self._expressions = catalyst.expressions
+        self._logical = catalyst.plans.logical
+        self._plans = catalyst.plans
+        self._none = jvm.scala.Option.empty()
+
+    def new_id(self) -> JavaObject:
+        """A fresh expression id."""
+        return self._expressions.NamedExpression.newExprId()
+
+    def alias(self, expression: JavaObject, name: str, expr_id: JavaObject) -> JavaObject:
+        """``expression AS name`` with that id."""
+        empty = scala_seq(self.jvm, [])
+        return self._expressions.Alias(expression, name, expr_id, empty, self._none, empty)
+
+    def project(self, expressions: Iterable[JavaObject], plan: JavaObject) -> JavaObject:
+        """A projection."""
+        return self._logical.Project(scala_seq(self.jvm, expressions), plan)
+
+    def extend(self, plan: JavaObject, column: JavaObject) -> JavaObject:
+        """The plan with one more column."""
+        return self.project([*items(plan.output()), column], plan)
+
+    def distinct(self, plan: JavaObject) -> JavaObject:
+        """One of each set of equal rows."""
+        return self._logical.Distinct(plan)
+
+    def aggregate(
+        self, keys: Sequence[JavaObject], results: Sequence[JavaObject], plan: JavaObject
+    ) -> JavaObject:
+        """An aggregation."""
+        return self._logical.Aggregate(
+            scala_seq(self.jvm, keys), scala_seq(self.jvm, results), plan, self._none
+        )
+
+    def existence_join(self, left: JavaObject, right: JavaObject, mark: JavaObject) -> JavaObject:
+        """The left rows with `mark`, an attribute: whether the right side has a row."""
+        return self._logical.Join(
+            left,
+            right,
+            self._plans.ExistenceJoin(mark),
+            self._none,
+            self._logical.JoinHint.NONE(),
+        )
+
+    def null(self, data_type: JavaObject) -> JavaObject:
+        """A NULL of a Catalyst type."""
+        return self._expressions.Literal(None, data_type)
+
+    def standing_in(
+        self, stored: JavaObject, original: JavaObject, names: Mapping[int, str]
+    ) -> Any:
+        """`stored` under the ids, names and order of `original`'s columns.
+
+        `names` tells the stored column of an expression id. A column that is not stored is
+        not needed above: a NULL holds its place, so that every reference still resolves.
+        """
+        found = {str(attribute.name()): attribute for attribute in items(stored.output())}
+        return self.project(
+            (
+                self.alias(
+                    found[name]
+                    if (name := names.get(int(attribute.exprId().id()))) in found
+                    else self.null(attribute.dataType()),
+                    attribute.name(),
+                    attribute.exprId(),
+                )
+                for attribute in items(original.output())
+            ),
+            stored,
+        )
+
+    def expression(self, node: Node, replaced: Mapping[Node, JavaObject]) -> JavaObject:
+        """The node's expression with the nodes in `replaced` exchanged."""
+        if node in replaced:
+            return replaced[node]
+        if not any(below in replaced for below in node.walk()):
+            return node.handle
+        children = [self.expression(child, replaced) for child in node.children]
+        return node.handle.withNewChildren(scala_seq(self.jvm, children))
+
+    def with_children(self, plan: JavaObject, children: Iterable[JavaObject]) -> JavaObject:
+        """The plan node over other children."""
+        return plan.withNewChildren(scala_seq(self.jvm, children))
+
+    def with_expressions(
+        self, node: Node, replaced: Mapping[Node, JavaObject], roots: Mapping[str, Any]
+    ) -> JavaObject:
+        """The plan node with the expressions of `roots` (field: node or nodes) rebuilt."""
+        plan = node.handle
+        arguments = self.jvm.java.util.ArrayList()
+        for index in range(plan.productArity()):
+            value = plan.productElement(index)
+            found = roots.get(str(plan.productElementName(index)))
+            if isinstance(found, tuple):
+                value = scala_seq(self.jvm, (self.expression(n, replaced) for n in found))
+            elif found is not None:
+                rebuilt = self.expression(found, replaced)
+                some = value.getClass().getName() == "scala.Some"
+                value = self.jvm.scala.Some(rebuilt) if some else rebuilt
+            arguments.add(value)
+        return plan.makeCopy(arguments.toArray())

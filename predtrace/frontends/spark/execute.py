@@ -1,0 +1,274 @@
+"""Running a pipeline split at its intermediates, each stored as Parquet on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from predtrace.errors import StoreError
+from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.needs import needed_columns
+from predtrace.frontends.spark.output import read_output, stored_name, stored_path
+from predtrace.jobs.model import StoredResult
+from symbolic import types as t
+from symbolic.expr import Column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from predtrace.frontends.spark.pipeline import SparkPipeline
+
+OUTPUT = "output"
+"""The folder of the stored output, in the job's folder."""
+_WRITE_SETTINGS = {
+    # Exact for every engine, and with statistics for skipping row groups (INT96 has none).
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+_WRITE_OPTIONS = {
+    "compression": "zstd",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+
+
+class Cut(Protocol):
+    """What is to be stored of an intermediate: see `predtrace.inference.plan.Intermediate`."""
+
+    @property
+    def node(self) -> int:
+        """The operator whose output is stored."""
+        ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that lineage needs."""
+        ...
+
+    @property
+    def inline(self) -> bool:
+        """Whether it must be stored while the pipeline runs."""
+        ...
+
+
+@dataclass
+class RunResult:
+    """What a run has stored.
+
+    `intermediates` is by operator; it is complete after `finish`. `dataframe` is the
+    pipeline's result: read from where it was stored, else not computed yet. `timings`
+    are seconds per step.
+    """
+
+    output: StoredResult | None
+    dataframe: DataFrame
+    intermediates: dict[int, StoredResult]
+    timings: dict[str, float]
+    _run: Run
+    _late: Mapping[int, tuple[Column, ...]]
+
+    def finish(self) -> None:
+        """Store the intermediates that a ``late`` run has left for afterwards."""
+        for node, columns in self._late.items():
+            if node not in self.intermediates:
+                stored = self._run.store_beside(node, columns, self.timings)
+                self.intermediates[node] = stored
+
+
+@dataclass
+class Run:
+    """One run of a pipeline into a folder."""
+
+    pipeline: SparkPipeline
+    folder: Path
+    cuts: Sequence[Cut]
+    _relations: dict[int, JavaObject] = field(default_factory=dict)
+
+    def run(self, keep: str, keep_output: bool) -> RunResult:
+        """See `SparkPipeline.run`.
+
+        Inline intermediates are written deepest first; the rest of the plan then reads
+        the written files, so that nothing is computed twice. That holds inside
+        uncorrelated scalar subqueries, too.
+        """
+        if keep not in ("inline", "late"):
+            raise ValueError(f"keep is 'inline' or 'late', not {keep!r}")
+        self._make_folder()
+        wanted = self._columns_by_node(cut for cut in self.cuts)
+        inline = {c.node for c in self.cuts if keep == "inline" or c.inline}
+        needed = needed_columns(self.pipeline.graph)
+        timings: dict[str, float] = {}
+        stored: dict[int, StoredResult] = {}
+        graph = self.pipeline.graph
+        for node in graph.bottom_up():
+            if node not in inline or (node == graph.root and keep_output):
+                continue
+            kept = {column.id for column in wanted[node]} | needed[node]
+            columns = tuple(column for column in graph.output(node) if column.id in kept)
+            with _timed(timings, f"intermediate {node}"):
+                stored[node] = self._store_and_replace(node, columns)
+        output = None
+        if keep_output:
+            with _timed(timings, OUTPUT):
+                output = self._store_output()
+            if graph.root in inline:
+                stored[graph.root] = output
+        late = {node: columns for node, columns in wanted.items() if node not in inline}
+        return RunResult(output, self._dataframe(output), stored, timings, self, late)
+
+    def store_beside(
+        self, node: int, columns: tuple[Column, ...], timings: dict[str, float]
+    ) -> StoredResult:
+        """Compute and store an intermediate by itself, one of each set of equal rows."""
+        with _timed(timings, f"intermediate {node}"):
+            distinct = not any(isinstance(column.type, t.Map) for column in columns)
+            return self._write(self._plan(node), columns, _folder_of(node), distinct)
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            probe = self.folder / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise StoreError(f"the job store cannot be written: {error}") from error
+
+    def _columns_by_node(self, cuts: Iterator[Cut]) -> dict[int, tuple[Column, ...]]:
+        found: dict[int, tuple[Column, ...]] = {}
+        for cut in cuts:
+            found[cut.node] = tuple(dict.fromkeys((*found.get(cut.node, ()), *cut.columns)))
+        return found
+
+    def _plan(self, node: int) -> JavaObject:
+        """The operator's Catalyst plan over what is stored so far."""
+        if node in self._relations:
+            return self._relations[node]
+        translation = self.pipeline.translation
+        inputs = [self._plan(child) for child in self.pipeline.graph.inputs(node)]
+        return translation.builds[node](inputs)
+
+    def _store_and_replace(self, node: int, columns: tuple[Column, ...]) -> StoredResult:
+        plan = self._plan(node)
+        result = self._write(plan, columns, _folder_of(node))
+        stored = self._session.read().option("__globPaths__", "false")
+        path = stored_path(self.folder / result.folder)
+        relation = stored.parquet(path).queryExecution().analyzed()
+        expr_ids = self.pipeline.translation.expr_ids
+        names = {
+            expr_ids[column.id]: stored_name(column.id)
+            for column in columns
+            if not isinstance(column.type, t.Null)
+        }
+        builder = self.pipeline.translation.builder
+        self._relations[node] = builder.standing_in(relation, plan, names)
+        return result
+
+    def _store_output(self) -> StoredResult:
+        graph = self.pipeline.graph
+        if not self._untouched:
+            return self._write(self._plan(graph.root), graph.output(), OUTPUT)
+        plan = self.pipeline.dataframe._jdf.queryExecution().analyzed()
+        attributes = list(items(plan.output()))
+        return self._write_attributes(plan, attributes, graph.output(), OUTPUT)
+
+    @property
+    def _untouched(self) -> bool:
+        # A plan that asks for the time runs in its normalised form, where the time is a
+        # constant: intermediates stored later then see the same one.
+        return not self._relations and not self.pipeline.time_dependent
+
+    def _dataframe(self, output: StoredResult | None) -> DataFrame:
+        from pyspark.sql import DataFrame
+
+        pipeline = self.pipeline
+        if output is not None:
+            return read_output(
+                pipeline.spark,
+                self.folder / output.folder,
+                output.columns,
+                pipeline.names,
+                pipeline.ordered,
+            )
+        if self._untouched:
+            return pipeline.dataframe
+        rows = self._rows(pipeline.spark._jsparkSession, self._plan(pipeline.graph.root))
+        return DataFrame(rows, pipeline.spark).toDF(*pipeline.names)
+
+    def _rows(self, session: JavaObject, plan: JavaObject) -> JavaObject:
+        jvm = self.pipeline.translation.builder.jvm
+        return jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan)
+
+    @property
+    def _session(self) -> JavaObject:
+        """A session with our settings for writing, else like the user's."""
+        found: JavaObject = self.__dict__.get("_cloned")
+        if found is None:
+            found = self.pipeline.spark._jsparkSession.cloneSession()
+            for key, value in _WRITE_SETTINGS.items():
+                found.conf().set(key, value)
+            self.__dict__["_cloned"] = found
+        return found
+
+    def _write(
+        self, plan: JavaObject, columns: tuple[Column, ...], folder: str, distinct: bool = False
+    ) -> StoredResult:
+        by_id = {int(attribute.exprId().id()): attribute for attribute in items(plan.output())}
+        expr_ids = self.pipeline.translation.expr_ids
+        attributes = [by_id[expr_ids[column.id]] for column in columns]
+        return self._write_attributes(plan, attributes, columns, folder, distinct)
+
+    def _write_attributes(
+        self,
+        plan: JavaObject,
+        attributes: Sequence[JavaObject],
+        columns: tuple[Column, ...],
+        folder: str,
+        distinct: bool = False,
+    ) -> StoredResult:
+        builder = self.pipeline.translation.builder
+        boolean = builder.jvm.org.apache.spark.sql.types.DataTypes.BooleanType
+        projected = builder.project(
+            (
+                builder.alias(
+                    # Parquet has no void type.
+                    builder.null(boolean) if isinstance(column.type, t.Null) else attribute,
+                    stored_name(column.id),
+                    builder.new_id(),
+                )
+                for attribute, column in zip(attributes, columns, strict=True)
+            ),
+            plan,
+        )
+        if distinct:
+            projected = builder.distinct(projected)
+        path = self.folder / folder
+        writer = self._rows(self._session, projected).write()
+        for key, value in _WRITE_OPTIONS.items():
+            writer = writer.option(key, value)
+        writer.parquet(stored_path(path))
+        rows, size = _measure(path)
+        return StoredResult(folder=folder, columns=columns, rows=rows, bytes=size)
+
+
+def _folder_of(node: int) -> str:
+    return f"node-{node}"
+
+
+def _measure(folder: Path) -> tuple[int, int]:
+    """Rows and bytes of a folder of Parquet files."""
+    import pyarrow.parquet as pq
+
+    files = sorted(folder.glob("*.parquet"))
+    rows = sum(pq.read_metadata(file).num_rows for file in files)
+    return rows, sum(file.stat().st_size for file in files)
+
+
+@contextmanager
+def _timed(timings: dict[str, float], step: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    timings[step] = time.perf_counter() - start

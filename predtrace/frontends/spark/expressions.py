@@ -1,0 +1,302 @@
+"""Catalyst expressions as expressions of the IR.
+
+`functions_table.SCALAR` covers the plain functions; the readers here cover the
+expressions that are more than a function of their children.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
+from predtrace.frontends.spark import functions_table as table
+from predtrace.frontends.spark.catalyst import place
+from predtrace.frontends.spark.datatypes import data_type
+from predtrace.frontends.spark.literals import read_literal
+from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.jobs.model import EngineSettings
+from symbolic import types as t
+from symbolic.expr import Call, Column, Expr, Literal, conjunction
+
+_STRICT = frozenset(
+    {"not", "and", "or", "in", "eq", "lt", "le", "gt", "ge", "like", "starts_with"}
+    | {"ends_with", "contains", "year", "month", "day", "quarter", "date_add", "date_sub"}
+    | {"length", "upper", "lower", "date_diff"}
+)
+"""Functions that give NULL only for a NULL argument, whatever the settings."""
+_NEVER_NULL = frozenset({"is_null", "is_not_null", "is_nan", "nullsafe_eq"})
+
+Reader = Callable[["ExpressionReader", Node], Expr]
+
+
+@dataclass
+class ExpressionReader:
+    """Reads expressions over the columns in `scope` (by Catalyst's expression id).
+
+    `replaced` gives the column that stands for a node: an aggregate or group key above
+    its GroupBy, or a subquery that has become an operator below.
+    """
+
+    settings: EngineSettings
+    scope: Mapping[int, Column]
+    replaced: Mapping[Node, Column] = field(default_factory=dict)
+    _shared: dict[str, Expr] = field(default_factory=dict)
+
+    def read(self, node: Node) -> Expr:
+        """The expression; errors name what cannot be read and where it stands.
+
+        Raises UnsupportedOperatorError or NonDeterministicError.
+        """
+        if node in self.replaced:
+            return self.replaced[node]
+        self._check_time_zone(node)
+        if node.cls in READERS:
+            return READERS[node.cls](self, node)
+        if node.cls in table.SCALAR:
+            return self._plain(node, table.SCALAR[node.cls])
+        if node.cls in table.TRANSPARENT:
+            return self.read(node.children[0])
+        return self._replacement(node)
+
+    def arguments(self, node: Node) -> tuple[Expr, ...]:
+        """The children, read."""
+        return tuple(self.read(child) for child in node.children)
+
+    def asked(self, node: Node, function: str, args: tuple[Expr, ...]) -> Call:
+        """A call whose type and nullability Catalyst tells."""
+        kind = data_type(json.loads(node.handle.dataType().json()))
+        return Call(function, args, kind, bool(node.handle.nullable()))
+
+    def check_mode(self, node: Node) -> None:
+        """Refuse an evaluation mode (ANSI, legacy, try) that is not the session's."""
+        holder = node.handle.evalContext() if "evalContext" in node.fields else node.handle
+        mode = str(holder.evalMode().toString())
+        expected = "ANSI" if self.settings.ansi else "LEGACY"
+        # In ANSI mode the plain function fails where try_… is NULL: they never differ
+        # in a pipeline that ran.
+        if mode != expected and not (mode == "TRY" and self.settings.ansi):
+            raise UnsupportedOperatorError(
+                f"Catalyst expression {node.cls} is evaluated in {mode} mode, the session in "
+                f"{expected} mode (spark.sql.ansi.enabled): use one mode{place(node.handle)}"
+            )
+
+    def _plain(self, node: Node, spelling: table.Spelling) -> Expr:
+        args = self.arguments(node)
+        if spelling.failing:
+            self.check_mode(node)
+        if spelling.type is None:
+            return self.asked(node, spelling.function, args)
+        return Call(spelling.function, args, spelling.type, _nullable(spelling.function, args))
+
+    def _check_time_zone(self, node: Node) -> None:
+        zone = node.fields.get("timeZoneId")
+        if zone and zone != self.settings.time_zone:
+            raise UnsupportedOperatorError(
+                f"Catalyst expression {node.cls} uses the time zone {zone}, the session "
+                f"{self.settings.time_zone}: set spark.sql.session.timeZone to {zone}"
+                f"{place(node.handle)}"
+            )
+
+    def _replacement(self, node: Node) -> Expr:
+        """See a runtime-replaceable function through its replacement, or refuse."""
+        if node.cls in table.UNSUPPORTED or node.cls in table.NON_DETERMINISTIC:
+            raise refusal(node)
+        if "replacement" in node.fields and len(node.children) == 1:
+            return self.read(node.children[0])
+        if _is_replaceable(node):
+            return self.read(read_tree(node.handle.replacement()))
+        raise refusal(node)
+
+
+def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
+    """The error for an expression that cannot be traced."""
+    name = str(node.handle.prettyName()) if "plan" not in node.fields else "subquery"
+    if node.cls in table.NON_DETERMINISTIC or not node.handle.deterministic():
+        return NonDeterministicError(
+            f"function {name} (Catalyst: {node.cls}) need not give the same value again; "
+            f"compute it before, write the result to Parquet and read that{place(node.handle)}"
+        )
+    why = table.UNSUPPORTED.get(node.cls, "it is not known to predtrace")
+    return UnsupportedOperatorError(
+        f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{place(node.handle)}"
+    )
+
+
+def _is_replaceable(node: Node) -> bool:
+    cls = node.handle.getClass()
+    while cls is not None:
+        if any(i.getSimpleName().startswith("RuntimeReplaceable") for i in cls.getInterfaces()):
+            return True
+        cls = cls.getSuperclass()
+    return False
+
+
+def _nullable(function: str, args: tuple[Expr, ...]) -> bool:
+    if function in _NEVER_NULL:
+        return False
+    return function not in _STRICT or any(_may_be_null(arg) for arg in args)
+
+
+def _may_be_null(expr: Expr) -> bool:
+    return expr.value is None if isinstance(expr, Literal) else expr.nullable
+
+
+READERS: dict[str, Reader] = {}
+"""Expression classes that are read by a function of their own."""
+READS: dict[str, str] = {}
+"""For the coverage table: what such a class becomes."""
+
+
+def _reads(**classes: str) -> Callable[[Reader], Reader]:
+    """Register a reader for Catalyst classes, each with what it becomes."""
+
+    def register(reader: Reader) -> Reader:
+        READERS.update(dict.fromkeys(classes, reader))
+        READS.update(classes)
+        return reader
+
+    return register
+
+
+@_reads(AttributeReference="column")
+def _column(reader: ExpressionReader, node: Node) -> Expr:
+    if node.expr_id in reader.scope:
+        return reader.scope[node.expr_id]
+    raise UnsupportedOperatorError(
+        f"the column {node.name} comes from outside of its operator's input "
+        f"(metadata columns and some correlated subqueries do); select it by a plain join or "
+        f"from a source{place(node.handle)}"
+    )
+
+
+@_reads(Literal="literal")
+def _literal(_: ExpressionReader, node: Node) -> Expr:
+    return read_literal(node)
+
+
+@_reads(Alias="its expression")
+def _alias(reader: ExpressionReader, node: Node) -> Expr:
+    return reader.read(node.children[0])
+
+
+@_reads(And="and", Or="or")
+def _connective(reader: ExpressionReader, node: Node) -> Expr:
+    # Flattened with a stack: long OR lists nest as deep as they are long.
+    terms: list[Expr] = []
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.cls == node.cls:
+            stack.extend(reversed(current.children))
+        else:
+            terms.append(reader.read(current))
+    function = node.cls.lower()
+    return Call(function, tuple(terms), t.BOOLEAN, _nullable(function, tuple(terms)))
+
+
+@_reads(Cast="cast")
+def _cast(reader: ExpressionReader, node: Node) -> Expr:
+    kind = data_type(node.fields["dataType"])
+    arg = reader.read(node.children[0])
+    if arg.type == kind:
+        return arg
+    reader.check_mode(node)
+    return Call("cast", (arg,), kind, bool(node.handle.nullable()))
+
+
+@_reads(Collate="cast", CollationCast="cast")
+def _collate(reader: ExpressionReader, node: Node) -> Expr:
+    return reader.asked(node, "cast", (reader.read(node.children[0]),))
+
+
+@_reads(Like="like")
+def _like(reader: ExpressionReader, node: Node) -> Expr:
+    escape = Literal(str(node.handle.escapeChar()), t.STRING)
+    args = (*reader.arguments(node), escape)
+    return Call("like", args, t.BOOLEAN, _nullable("like", args))
+
+
+@_reads(CaseWhen="case")
+def _case(reader: ExpressionReader, node: Node) -> Expr:
+    args = reader.arguments(node)
+    if len(args) % 2 == 0:
+        args = (*args, Literal(None, args[1].type))
+    return reader.asked(node, "case", args)
+
+
+@_reads(If="case")
+def _if(reader: ExpressionReader, node: Node) -> Expr:
+    return reader.asked(node, "case", reader.arguments(node))
+
+
+@_reads(NaNvl="case over is_nan")
+def _nan_value(reader: ExpressionReader, node: Node) -> Expr:
+    value, other = reader.arguments(node)
+    test = Call("is_nan", (value,), t.BOOLEAN, nullable=False)
+    return reader.asked(node, "case", (test, other, value))
+
+
+@_reads(AtLeastNNonNulls="is_not_null and not is_nan (dropna)")
+def _non_nulls(reader: ExpressionReader, node: Node) -> Expr:
+    if node.fields["n"] != len(node.children):
+        raise refusal(node)
+    terms: list[Expr] = []
+    for arg in reader.arguments(node):
+        terms.append(Call("is_not_null", (arg,), t.BOOLEAN, nullable=False))
+        if isinstance(arg.type, t.Float):
+            nan = Call("is_nan", (arg,), t.BOOLEAN, nullable=False)
+            terms.append(Call("not", (nan,), t.BOOLEAN, nullable=False))
+    return conjunction(*terms)
+
+
+@_reads(With="its expression, the common parts put in")
+def _with(reader: ExpressionReader, node: Node) -> Expr:
+    body, *definitions = node.children
+    for definition in definitions:
+        reader._shared[_shared_id(definition)] = reader.read(definition.children[0])
+    return reader.read(body)
+
+
+@_reads(CommonExpressionRef="the common part")
+def _shared_part(reader: ExpressionReader, node: Node) -> Expr:
+    return reader._shared[_shared_id(node)]
+
+
+def _shared_id(node: Node) -> str:
+    return str(node.handle.id().toString())
+
+
+@_reads(StaticInvoke="char_pad (reading CHAR columns)", Invoke="char_pad (reading CHAR columns)")
+def _static_invoke(reader: ExpressionReader, node: Node) -> Expr:
+    if node.fields.get("functionName") == "readSidePadding":
+        return Call("char_pad", reader.arguments(node), t.STRING)
+    raise refusal(node)
+
+
+@_reads(GetStructField="get_field")
+def _get_field(reader: ExpressionReader, node: Node) -> Expr:
+    value = reader.read(node.children[0])
+    if not isinstance(value.type, t.Record):
+        raise refusal(node)
+    name = value.type.fields[int(node.fields["ordinal"])].name
+    return reader.asked(node, "get_field", (value, Literal(name, t.STRING)))
+
+
+@_reads(GetArrayItem="get_item", GetMapValue="get_item")
+def _get_item(reader: ExpressionReader, node: Node) -> Expr:
+    return reader.asked(node, "get_item", reader.arguments(node))
+
+
+@_reads(CreateNamedStruct="make_struct")
+def _make_struct(reader: ExpressionReader, node: Node) -> Expr:
+    return reader.asked(node, "make_struct", reader.arguments(node)[1::2])
+
+
+@_reads(Murmur3Hash="hash", XxHash64="xxhash64")
+def _hash(reader: ExpressionReader, node: Node) -> Expr:
+    if int(node.fields["seed"]) != 42:
+        raise refusal(node)
+    function = "hash" if node.cls == "Murmur3Hash" else "xxhash64"
+    return reader.asked(node, function, reader.arguments(node))

@@ -1,0 +1,105 @@
+"""Names and numbers of the scans, collected before the plan loses its aliases.
+
+Scans of a table are numbered in plan order (SEMANTICS section 1): FROM items from left
+to right, then subqueries in the order of the text. Leaves are recognised later by the
+ids of their attributes, which the normalising rules keep.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.catalyst import option
+from predtrace.frontends.spark.tree import Node
+
+_WRAPPERS = ("SubqueryAlias", "View")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf as the query names it: view and alias, and its number among all leaves."""
+
+    number: int
+    view: str | None
+    alias: str | None
+
+
+@dataclass
+class Leaves:
+    """The leaves of a plan by the id of their first attribute, in plan order."""
+
+    found: dict[int, deque[Leaf]] = field(default_factory=lambda: defaultdict(deque))
+    count: int = 0
+
+    def take(self, expr_id: int) -> Leaf:
+        """The next leaf with that first attribute (branches of a union may share ids).
+
+        A leaf that a rule has copied has no number of its own: refused.
+        """
+        waiting = self.found.get(expr_id)
+        if not waiting:
+            raise UnsupportedOperatorError(
+                "a source is read again by a rewritten correlated subquery (Catalyst: DomainJoin); "
+                "write the subquery as a join"
+            )
+        return waiting.popleft()
+
+    def _add(self, node: Node, view: str | None, alias: str | None) -> None:
+        output = node.fields.get("output") or []
+        if output:
+            self.found[int(output[0][0]["exprId"]["id"])].append(Leaf(self.count, view, alias))
+            self.count += 1
+
+
+def collect_leaves(plan: Node) -> Leaves:
+    """Number the leaves of an analyzed plan whose CTEs are inlined."""
+    leaves = Leaves()
+    _visit_block(plan, leaves)
+    return leaves
+
+
+def _visit_block(plan: Node, leaves: Leaves) -> None:
+    """One query block: its FROM items, then the subqueries of its expressions."""
+    subqueries: list[Node] = []
+    _visit_from(plan, leaves, subqueries)
+    if len(subqueries) > 1:
+        subqueries.sort(key=_text_position)
+    for subquery in subqueries:
+        _visit_block(subquery.subplan(), leaves)
+
+
+def _visit_from(node: Node, leaves: Leaves, subqueries: list[Node]) -> None:
+    if node.cls in _WRAPPERS:
+        _visit_wrapped(node, leaves)
+        return
+    if not node.children:
+        leaves._add(node, None, None)
+    for child in node.children:
+        if len(node.children) == 1 or node.cls == "Join":
+            _visit_from(child, leaves, subqueries)
+        else:  # a branch of a set operation
+            _visit_block(child, leaves)
+    for root in node.all_expressions():
+        subqueries.extend(expr for expr in root.walk() if "plan" in expr.fields)
+
+
+def _visit_wrapped(node: Node, leaves: Leaves) -> None:
+    """A chain of aliases and views: they name the leaf right below, else begin a block."""
+    alias = node.fields["identifier"]["name"] if node.cls == "SubqueryAlias" else None
+    view: str | None = None
+    inner = node
+    while inner.cls in _WRAPPERS:
+        if inner.cls == "View" and view is None:
+            view = inner.fields["desc"]["identifier"]["table"]
+        inner = inner.children[0]
+    if inner.children:
+        _visit_block(inner, leaves)
+    else:
+        leaves._add(inner, view, alias)
+
+
+def _text_position(subquery: Node) -> int:
+    start = option(subquery.handle.origin().startIndex())
+    return -1 if start is None else int(start)

@@ -1,0 +1,85 @@
+"""Analyzed plans made plain: selected Catalyst rules that keep row lineage.
+
+The whole optimizer is not used: it merges scalar subqueries, drops joins and
+subqueries whose rows are lineage, and stops EXISTS at the first match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, singleton
+
+FIRST_RULES = (
+    # Folds current_date and its like to one value, subqueries included, before any split.
+    "optimizer.ComputeCurrentTime",
+)
+RULES = (
+    # Names only.
+    "analysis.EliminateSubqueryAliases",
+    # A view node around the view's plan: names only.
+    "analysis.EliminateView",
+    # Hints choose a join algorithm, never rows.
+    "optimizer.EliminateResolvedHint",
+    # Constant subexpressions become literals: equal value for every row.
+    "optimizer.ConstantFolding",
+    # Moves correlated conjuncts of a subquery into the subquery's condition: same matches.
+    "optimizer.PullupCorrelatedPredicates",
+    # A correlated scalar subquery becomes a left outer join on its groups, which pairs each
+    # outer row with exactly the group that its value was computed from.
+    "optimizer.RewriteCorrelatedScalarSubquery",
+    # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
+    # joins: the condition matches the same inner rows.
+    "optimizer.RewritePredicateSubquery",
+    # Logical equivalences (factors common conjuncts out of OR): true for the same rows.
+    "optimizer.BooleanSimplification",
+    # A filter commutes with what it is moved through: the same rows reach the output.
+    "optimizer.PushDownPredicates",
+    # Inner joins in an order that joins on conditions: the same tuples of rows.
+    "optimizer.ReorderJoin",
+    # Projections that change nothing.
+    "optimizer.RemoveNoopOperators",
+)
+_MAX_ROUNDS = 50
+
+
+@dataclass
+class Normalizer:
+    """Applies the rules in one JVM; holds the rule objects."""
+
+    jvm: Jvm
+    _rules: dict[str, JavaObject] = field(default_factory=dict)
+
+    def inline_ctes(self, plan: JavaObject) -> JavaObject:
+        """Every reference to a CTE as a copy of its plan; copies get ids of their own."""
+        rule = self.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
+        return rule.apply(plan)
+
+    def fold_time(self, plan: JavaObject) -> JavaObject:
+        """The plan with current_date, current_timestamp and their like as literals."""
+        for name in FIRST_RULES:
+            plan = self._rule(name).apply(plan)
+        return plan
+
+    def normalize(self, plan: JavaObject) -> JavaObject:
+        """The rules in order, again until nothing changes.
+
+        Plans inside uncorrelated subquery expressions are left as they are; the
+        translation normalises each when it makes an operator of it.
+        """
+        for _ in range(_MAX_ROUNDS):
+            before = plan
+            for name in RULES:
+                plan = self._rule(name).apply(plan)
+            if plan.fastEquals(before):
+                return plan
+        raise UnsupportedOperatorError(
+            f"the plan did not settle after {_MAX_ROUNDS} rounds of normalisation; "
+            "split the query into several"
+        )
+
+    def _rule(self, name: str) -> JavaObject:
+        if name not in self._rules:
+            self._rules[name] = singleton(self.jvm, f"{CATALYST}.{name}")
+        return self._rules[name]

@@ -1,0 +1,54 @@
+"""Reading a stored output back as the pipeline would have given it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symbolic import types as t
+from symbolic.expr import Column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def stored_name(column: int) -> str:
+    """The name of a column in stored files."""
+    return f"c{column}"
+
+
+def stored_path(folder: Path) -> str:
+    """A local folder as Spark is to be given it, whatever the default file system."""
+    return f"file://{folder.resolve()}"
+
+
+def read_stored(spark: SparkSession, folder: Path) -> DataFrame:
+    """The stored files of a folder, columns under their stored names."""
+    # Without globbing: a folder may be called a[1] or a*b.
+    reader = spark.read.option("__globPaths__", "false")
+    return reader.parquet(stored_path(folder))
+
+
+def read_output(
+    spark: SparkSession,
+    folder: Path,
+    columns: Sequence[Column],
+    names: Sequence[str],
+    ordered: bool,
+) -> DataFrame:
+    """The output stored in `folder`, with its names (repeated ones too), types and order.
+
+    `ordered` restores the order the rows were written in, from file names and row numbers.
+    """
+    from pyspark.sql import functions as f
+
+    stored = read_stored(spark, folder)
+    if ordered:
+        stored = stored.orderBy("_metadata.file_name", "_metadata.row_index")
+    # Parquet has no void type: such columns are all NULL.
+    selected = [
+        f.lit(None) if isinstance(column.type, t.Null) else stored[stored_name(column.id)]
+        for column in columns
+    ]
+    return stored.select(*selected).toDF(*names)

@@ -1,0 +1,160 @@
+"""A Spark pipeline, read: its operator graph, sources and settings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from predtrace.frontends.spark.building import Builder
+from predtrace.frontends.spark.catalyst import option
+from predtrace.frontends.spark.execute import Cut, Run, RunResult
+from predtrace.frontends.spark.leaves import collect_leaves
+from predtrace.frontends.spark.normalize import Normalizer
+from predtrace.frontends.spark.operators import translate
+from predtrace.frontends.spark.statistics import scan_estimates
+from predtrace.frontends.spark.translation import Translated, Translation
+from predtrace.frontends.spark.tree import read_tree
+from predtrace.jobs.model import EngineSettings, Source
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Operator, RowTransform, Scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class SparkPipeline:
+    """A pipeline as an operator graph, with what it takes to run it split.
+
+    `query` is the SQL text if known, else Spark's analyzed plan. `dataframe` is the
+    pipeline as the user gave it.
+    """
+
+    graph: OperatorGraph
+    sources: tuple[Source, ...]
+    settings: EngineSettings
+    query: str
+    dataframe: DataFrame
+    spark: SparkSession
+    translation: Translation
+    time_dependent: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The output's column names, in order; they may repeat."""
+        return tuple(self.dataframe.columns)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the output has an order that means something (ORDER BY at its top)."""
+        return is_ordered(self.graph)
+
+    def estimates(self) -> dict[int, tuple[float, float]]:
+        """Rows and bytes of each scan, by its operator's id, from Spark's own statistics."""
+        return scan_estimates(self.graph, self.translation.leaf_handles, self.sources)
+
+    def run(
+        self,
+        folder: Path,
+        intermediates: Sequence[Cut],
+        keep: str = "inline",
+        keep_output: bool = True,
+    ) -> RunResult:
+        """Run the pipeline and store `intermediates` and the output under `folder`.
+
+        `keep` is ``inline`` (the run is split, everything computed once) or ``late``
+        (the pipeline runs untouched; `RunResult.finish` stores the rest). Raises
+        StoreError when `folder` cannot be written; errors of the pipeline itself are
+        Spark's.
+        """
+        return Run(self, folder, tuple(intermediates)).run(keep, keep_output)
+
+
+def is_ordered(graph: OperatorGraph) -> bool:
+    """Whether a Sort gives the order of the graph's output."""
+    node = graph.root
+    while True:
+        operator: Operator = graph[node]
+        if type(operator).__name__ == "Sort":
+            return True
+        if type(operator).__name__ not in ("RowTransform", "Limit", "Filter"):
+            return False
+        (node,) = graph.inputs(node)
+
+
+def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) -> SparkPipeline:
+    """Read a DataFrame, or SQL text with a session, without running it.
+
+    Raises UnsupportedOperatorError, NonDeterministicError or SourceError, which name
+    the operator, function or source and the way out; Spark's own errors for bad SQL.
+    """
+    text: str | None = None
+    if isinstance(pipeline, str):
+        if spark is None:
+            raise TypeError("SQL text needs a Spark session: read_pipeline(text, spark)")
+        text = pipeline
+        # A trailing semicolon ends a statement in files, but is not part of the query.
+        pipeline = spark.sql(re.sub(r";\s*\Z", "", pipeline))
+    session = pipeline.sparkSession
+    jvm = session._jvm
+    normalizer = Normalizer(jvm)
+    analyzed = pipeline._jdf.queryExecution().analyzed()
+    inlined = normalizer.inline_ctes(analyzed)
+    settled = normalizer.fold_time(inlined)
+    translation = Translation(
+        builder=Builder(jvm),
+        normalizer=normalizer,
+        settings=read_settings(session),
+        leaves=collect_leaves(read_tree(settled)),
+    )
+    result = translate(translation, translation.normalized(settled))
+    _number_scans(translation)
+    _name_output(translation, result, pipeline.columns)
+    return SparkPipeline(
+        graph=OperatorGraph(translation.operators, result.node),
+        sources=translation.book.sources(),
+        settings=translation.settings,
+        query=text or option(analyzed.origin().sqlText()) or str(analyzed.toString()),
+        dataframe=pipeline,
+        spark=session,
+        translation=translation,
+        time_dependent=not settled.fastEquals(inlined),
+    )
+
+
+def read_settings(spark: SparkSession) -> EngineSettings:
+    """The session's settings that change what a pipeline means."""
+    conf = spark.conf
+    return EngineSettings(
+        engine_version=spark.version,
+        time_zone=str(conf.get("spark.sql.session.timeZone")),
+        ansi=conf.get("spark.sql.ansi.enabled") == "true",
+        case_sensitive=conf.get("spark.sql.caseSensitive") == "true",
+    )
+
+
+def _number_scans(translation: Translation) -> None:
+    """Number the scans of each table from 1 in plan order."""
+    scans = [operator for operator in translation.operators if isinstance(operator, Scan)]
+    seen: Counter[str] = Counter()
+    for scan in sorted(scans, key=lambda scan: scan.occurrence):
+        seen[scan.table] += 1
+        numbered = msgspec.structs.replace(scan, occurrence=seen[scan.table])
+        translation.operators[scan.id] = numbered
+
+
+def _name_output(translation: Translation, result: Translated, names: Sequence[str]) -> None:
+    """Give the top projection's columns the names that the user sees."""
+    top = translation.operators[result.node]
+    if isinstance(top, RowTransform):
+        assignments = tuple(
+            msgspec.structs.replace(a, column=msgspec.structs.replace(a.column, name=name))
+            for a, name in zip(top.assignments, names, strict=True)
+        )
+        translation.operators[result.node] = msgspec.structs.replace(top, assignments=assignments)

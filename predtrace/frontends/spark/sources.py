@@ -1,0 +1,181 @@
+"""File relations at the leaves of a plan: what they are called and where they lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlparse
+
+from predtrace.errors import SourceError, UnsupportedOperatorError
+from predtrace.frontends.spark.catalyst import JavaObject, class_name, items, option, place
+from predtrace.frontends.spark.leaves import Leaf
+from predtrace.frontends.spark.tree import Node
+from predtrace.jobs.model import Source, SourceFile
+from symbolic.expr import Column
+
+FILE_FORMATS = {
+    "ParquetFileFormat": "parquet",
+    "CSVFileFormat": "csv",
+    "JsonFileFormat": "json",
+    "OrcFileFormat": "orc",
+    "ParquetTable": "parquet",
+    "CSVTable": "csv",
+    "JsonTable": "json",
+    "OrcTable": "orc",
+}
+"""Class of a file format (data source version 1) or table (version 2): the format's name."""
+
+REFUSED_LEAVES = {
+    "LogicalRDD": "it reads rows made by Python or an RDD, which have no stored source; "
+    "write them to Parquet and read that back",
+    "LocalRelation": "it holds literal rows, which have no stored source; "
+    "write them to Parquet and read that back",
+    "Range": "it makes numbers, which have no stored source; "
+    "write them to Parquet and read that back",
+    "InMemoryRelation": "it is a cached result; trace the DataFrame it was made from",
+    "HiveTableRelation": "it is a Hive serde table; "
+    "use a table stored as Parquet, ORC, CSV or JSON through Spark",
+    "StreamingRelation": "streaming sources are not traced; use a batch read",
+    "StreamingRelationV2": "streaming sources are not traced; use a batch read",
+}
+"""Leaves that are refused: the reason and the way out."""
+
+
+@dataclass(frozen=True)
+class FileRelation:
+    """What a leaf reads, before its snapshot is taken."""
+
+    name: str
+    format: str
+    roots: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    partition_columns: tuple[str, ...]
+
+
+def read_relation(node: Node, leaf: Leaf) -> FileRelation:
+    """What a ``LogicalRelation`` or version-2 relation reads.
+
+    Raises UnsupportedOperatorError when it is not made of files of a known format.
+    """
+    if node.cls == "LogicalRelation":
+        return _version_1(node, leaf)
+    return _version_2(node, leaf)
+
+
+def _version_1(node: Node, leaf: Leaf) -> FileRelation:
+    relation = node.handle.relation()
+    if class_name(relation) != "HadoopFsRelation":
+        raise _refusal(node, f"a {class_name(relation)} is not made of files")
+    roots = _canonical(items(relation.location().rootPaths()))
+    table = option(node.handle.catalogTable())
+    name = _catalog_name(table) if table is not None else leaf.view or _path_name(roots)
+    return FileRelation(
+        name=name,
+        format=_format(node, class_name(relation.fileFormat())),
+        roots=roots,
+        options=_options(relation.options()),
+        partition_columns=tuple(relation.partitionSchema().fieldNames()),
+    )
+
+
+def _version_2(node: Node, leaf: Leaf) -> FileRelation:
+    table = node.handle.table()
+    file_format = _format(node, class_name(table))
+    roots = _canonical(items(table.fileIndex().rootPaths()))
+    return FileRelation(
+        name=leaf.view or _path_name(roots),
+        format=file_format,
+        roots=roots,
+        options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
+        partition_columns=tuple(table.fileIndex().partitionSchema().fieldNames()),
+    )
+
+
+def _format(node: Node, cls: str) -> str:
+    if cls not in FILE_FORMATS:
+        known = ", ".join(sorted(set(FILE_FORMATS.values())))
+        raise _refusal(node, f"{cls} is none of the formats {known}")
+    return FILE_FORMATS[cls]
+
+
+def _refusal(node: Node, why: str) -> UnsupportedOperatorError:
+    return UnsupportedOperatorError(
+        f"Catalyst operator {node.cls} cannot be traced: {why}; "
+        f"write the data to Parquet and read that{place(node.handle)}"
+    )
+
+
+def _canonical(paths: Iterable[JavaObject]) -> tuple[str, ...]:
+    """Paths without percent-encoding; local ones without a scheme."""
+    found = []
+    for path in paths:
+        uri = path.toUri()
+        local = uri.getScheme() in (None, "file")
+        found.append(str(uri.getPath()) if local else str(path.toString()))
+    return tuple(found)
+
+
+def _catalog_name(table: JavaObject) -> str:
+    identifier = table.identifier()
+    database = option(identifier.database())
+    name = str(identifier.table())
+    return name if database in (None, "default") else f"{database}.{name}"
+
+
+def _path_name(roots: Sequence[str]) -> str:
+    paths = [urlparse(root).path if "://" in root else root for root in roots]
+    common = paths[0] if len(paths) == 1 else os.path.commonpath(paths)
+    base = os.path.basename(common.rstrip("/"))
+    return base.split(".", 1)[0] or base or common
+
+
+def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
+    pairs = [(str(pair._1()), str(pair._2())) for pair in items(scala_map.toSeq())]
+    return tuple(sorted(pair for pair in pairs if pair[0] not in ("path", "paths")))
+
+
+class SourceBook:
+    """The sources of one pipeline, by name; every read of a source is entered."""
+
+    def __init__(self) -> None:
+        self._relations: dict[str, FileRelation] = {}
+        self._columns: dict[str, tuple[Column, ...]] = {}
+
+    def enter(self, relation: FileRelation, columns: tuple[Column, ...]) -> None:
+        """Note a read; raises SourceError when another source has the same name."""
+        known = self._relations.setdefault(relation.name, relation)
+        self._columns.setdefault(relation.name, columns)
+        if (known.roots, known.format) != (relation.roots, relation.format):
+            raise SourceError(
+                f"two sources are called {relation.name!r}: {', '.join(known.roots)} and "
+                f"{', '.join(relation.roots)}; give each a name of its own with "
+                f"df.createOrReplaceTempView(name) and read spark.table(name)"
+            )
+
+    def sources(self) -> tuple[Source, ...]:
+        """The sources with their snapshots, in the order they were entered."""
+        return tuple(
+            Source(
+                name=name,
+                format=relation.format,
+                roots=relation.roots,
+                files=_snapshot(relation),
+                columns=tuple(
+                    Column(index, column.name, column.type, column.nullable)
+                    for index, column in enumerate(self._columns[name])
+                ),
+                options=dict(relation.options),
+                partition_columns=relation.partition_columns,
+            )
+            for name, relation in self._relations.items()
+        )
+
+
+def _snapshot(relation: FileRelation) -> tuple[SourceFile, ...]:
+    from predtrace.jobs import snapshot
+
+    take: Any = snapshot.snapshot_files
+    found: tuple[SourceFile, ...] = take(relation.roots)
+    return found

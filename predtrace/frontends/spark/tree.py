@@ -1,0 +1,121 @@
+"""Catalyst trees read from their JSON form, with the JVM node behind each fetched on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from predtrace.frontends.spark.catalyst import JavaObject
+
+
+@dataclass(eq=False)
+class Node:
+    """One plan or expression node: its simple class name, constructor fields, and children.
+
+    `handle` is the node in the JVM; finding it costs a few calls, once.
+    """
+
+    cls: str
+    fields: dict[str, Any]
+    locate: Callable[[], JavaObject]
+    children: tuple[Node, ...] = ()
+
+    @cached_property
+    def handle(self) -> JavaObject:
+        """The JVM node."""
+        return self.locate()
+
+    @cached_property
+    def _child_handles(self) -> JavaObject:
+        return self.handle.children()
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below, parents first, without the plans inside expressions."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def expression(self, field: str) -> Node | None:
+        """The expression in a field; None for an empty Option."""
+        flat = self.fields.get(field)
+        if not flat:
+            return None
+
+        def find() -> JavaObject:
+            value = getattr(self.handle, field)()
+            return value.get() if value.getClass().getName() == "scala.Some" else value
+
+        return _read(flat, find)
+
+    def expressions(self, field: str) -> tuple[Node, ...]:
+        """The expressions in a field that holds a Seq."""
+
+        def find(index: int) -> JavaObject:
+            return getattr(self.handle, field)().apply(index)
+
+        return tuple(
+            _read(flat, partial(find, index))
+            for index, flat in enumerate(self.fields.get(field) or [])
+        )
+
+    def expression_fields(self) -> Iterator[str]:
+        """The fields that hold expressions: one, or a Seq of them."""
+        for name, value in self.fields.items():
+            if name != "plan" and isinstance(value, list) and value:
+                first = value[0][0] if isinstance(value[0], list) and value[0] else value[0]
+                if isinstance(first, dict) and "num-children" in first:
+                    yield name
+
+    def all_expressions(self) -> Iterator[Node]:
+        """The roots of all expressions of a plan node, in the order of its fields."""
+        for name in self.expression_fields():
+            if isinstance(self.fields[name][0], list):
+                yield from self.expressions(name)
+            else:
+                found = self.expression(name)
+                if found is not None:
+                    yield found
+
+    @property
+    def expr_id(self) -> int:
+        """The id of an attribute or alias."""
+        return int(self.fields["exprId"]["id"])
+
+    @property
+    def name(self) -> str:
+        """The name of an attribute or alias."""
+        return str(self.fields["name"])
+
+    def subplan(self) -> Node:
+        """The plan inside a subquery expression."""
+        return _read(self.fields["plan"], lambda: self.handle.plan())
+
+
+def read_tree(handle: JavaObject) -> Node:
+    """The JVM tree as nodes; one call into the JVM."""
+    return _read(json.loads(handle.toJSON()), lambda: handle)
+
+
+def _read(flat: list[dict[str, Any]], locate: Callable[[], JavaObject]) -> Node:
+    # Preorder with counts: build from the back, where all children already stand on a stack.
+    # Handles are bound afterwards, from the parent that is then known.
+    stack: list[Node] = []
+    for record in reversed(flat):
+        fields = dict(record)
+        cls = fields.pop("class").rsplit(".", 1)[-1].rstrip("$")
+        count = fields.pop("num-children")
+        node = Node(cls, fields, locate)
+        node.children = tuple(stack.pop() for _ in range(count))
+        for index, child in enumerate(node.children):
+            child.locate = partial(_child, node, index)
+        stack.append(node)
+    return stack[-1]
+
+
+def _child(parent: Node, index: int) -> JavaObject:
+    return parent._child_handles.apply(index)
