@@ -84,6 +84,11 @@ class Oracle:
         for section in read_sections(number):
             self._evaluate(section)
 
+    @property
+    def has_readings(self) -> bool:
+        """Whether the lineage depends on how min and max are read."""
+        return any(self._pairs[name] for name in AGGREGATES)
+
     def output(self) -> list[Row]:
         """The query's output rows, in no order."""
         return self._database.execute("FROM output").fetchall()

@@ -1,0 +1,213 @@
+"""The harness's command line: ``python -m tpch generate|run|check``.
+
+Tables go to stdout, progress to stderr. Exit status 1 means a difference or an error,
+2 wrong usage, 130 that the run was cut; what was done until then is shown.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from predtrace.errors import PredTraceError
+from tpch.data import TABLES, default_folder, generate
+from tpch.queries import NUMBERS, read_query
+from tpch.twist import twist
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tpch.check import QueryCheck
+
+app = typer.Typer(
+    name="tpch",
+    help="TPC-H: data, the 22 queries, and the check of their lineage.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Scale = Annotated[float, typer.Option("--sf", help="Scale factor; 1 is 6 million lineitems.")]
+Twisted = Annotated[
+    bool, typer.Option("--twisted", help="Data with NULLs, ties and duplicates, where all bites.")
+]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="The data folder; made if it is not there.")
+]
+Queries = Annotated[str, typer.Option("--queries", help="Numbers, e.g. 3,4,10-12.")]
+Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
+
+
+@app.command(name="generate")
+def make(
+    sf: Scale = 0.1,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder to make.")] = None,
+    twisted: Twisted = False,
+    seed: Annotated[int, typer.Option("--seed", help="Which rows the twist changes.")] = 1,
+) -> None:
+    """Make the tables as Parquet, unless they are there already."""
+    folder = _make_data(sf, out, twisted, seed)
+    Console().print(f"TPC-H tables at scale {sf:g}: {folder}", highlight=False, markup=False)
+
+
+@app.command()
+def run(
+    sf: Scale = 0.1,
+    queries: Queries = "1-22",
+    data: Data = None,
+    twisted: Twisted = False,
+    store: Annotated[Path, typer.Option("--store", help="Where the jobs go.")] = Path("lineage"),
+    keep: Annotated[str, typer.Option("--keep", help="inline or late.")] = "inline",
+    master: Master = "local[*]",
+) -> None:
+    """Run queries with lineage and keep the jobs."""
+    import predtrace
+    from tpch.check import register_tables, stored_bytes
+
+    numbers = _numbers(queries)
+    folder = _make_data(sf, data, twisted)
+    with _session(master) as spark:
+        register_tables(spark, folder)
+        for number in numbers:
+            trace = predtrace.trace(spark.sql(read_query(number)))
+            job = trace.run(store=str(store), keep=keep)
+            size = stored_bytes(job)
+            Console().print(f"Q{number}: job {job.id}, {size:,} bytes stored", highlight=False)
+
+
+@app.command()
+def check(
+    sf: Scale = 0.1,
+    queries: Queries = "1-22",
+    data: Data = None,
+    twisted: Twisted = False,
+    engine: Annotated[str, typer.Option("--engine", help="One or more engines.")] = "duckdb,spark",
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
+    mode: Annotated[str, typer.Option("--mode", help="How answers are computed.")] = "stored",
+    brute: Annotated[
+        int, typer.Option("--brute", min=0, help="Lineage rows to remove and re-run, per scan.")
+    ] = 0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write JSON.")] = None,
+    store: Annotated[Path | None, typer.Option("--store", help="Keep the jobs here.")] = None,
+    master: Master = "local[*]",
+) -> None:
+    """Compare the lineage of the queries with the oracle; exit status 1 on any difference."""
+    from tpch.check import Checker
+    from tpch.report import check_table, notes, write_json
+
+    numbers = _numbers(queries)
+    engines = tuple(name.strip() for name in engine.split(",") if name.strip())
+    folder = _make_data(sf, data, twisted)
+    done: list[QueryCheck] = []
+    cut = False
+    with tempfile.TemporaryDirectory() as scratch, _session(master) as spark:
+
+        def check_one(step: Callable[[str], None]) -> Callable[[int], None]:
+            checker = Checker(
+                spark,
+                folder,
+                store or Path(scratch),
+                engines=engines,
+                targets=rows,
+                mode=mode,
+                brute=brute,
+                strict=not twisted,
+                step=step,
+            )
+
+            def one(number: int) -> None:
+                done.append(checker.check(number))
+                if json_file is not None:
+                    write_json(done, json_file)
+
+            return one
+
+        try:
+            _each(numbers, check_one)
+        except KeyboardInterrupt:
+            cut = True
+    # Into a file or pipe there is no screen whose width would matter.
+    console = Console() if sys.stdout.isatty() else Console(width=220)
+    console.print(check_table(done, f"TPC-H at scale {sf:g}{', twisted' if twisted else ''}"))
+    for line in notes(done, sf):
+        console.print(line)
+    if cut:
+        raise typer.Exit(130)
+    if any(result.problems for result in done):
+        raise typer.Exit(1)
+
+
+def _each(
+    numbers: list[int], prepare: Callable[[Callable[[str], None]], Callable[[int], None]]
+) -> None:
+    """Do something for each query, with a progress bar that also names the step."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("load the oracle's tables", total=len(numbers))
+        current = ""
+
+        def step(name: str) -> None:
+            progress.update(task, description=f"{current}: {name}")
+
+        action = prepare(step)
+        for number in numbers:
+            current = f"Q{number}"
+            action(number)
+            progress.advance(task)
+
+
+def _make_data(sf: float, folder: Path | None, twisted: bool, seed: int = 1) -> Path:
+    """The data folder asked for, made if need be. One that has the tables is taken as it is."""
+    if folder is not None and all((folder / f"{table}.parquet").exists() for table in TABLES):
+        return folder
+    with Console(stderr=True).status("make the TPC-H tables …"):
+        if not twisted:
+            return generate(sf, folder or default_folder(sf))
+        plain = generate(sf, default_folder(sf))
+        return twist(plain, folder or default_folder(sf, twisted=True), seed)
+
+
+def _numbers(text: str) -> list[int]:
+    """Query numbers out of e.g. ``3,4,10-12``."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise typer.BadParameter(f"{part!r} is no query number or range of them")
+        numbers += range(int(first), int(last or first) + 1)
+    unknown = [number for number in numbers if number not in NUMBERS]
+    if unknown:
+        raise typer.BadParameter(f"TPC-H has no query {unknown[0]}: choose from 1 to {NUMBERS[-1]}")
+    return list(dict.fromkeys(numbers))
+
+
+@contextmanager
+def _session(master: str) -> Iterator[SparkSession]:
+    from predtrace.session import local_session
+
+    with ExitStack() as stack:
+        with Console(stderr=True).status("start Spark …"):
+            settings = {"spark.master": master, "spark.app.name": "tpch"}
+            spark = stack.enter_context(local_session(settings))
+        yield spark
+
+
+def main() -> None:
+    """Run the command line; errors that are meant for the user become one line."""
+    try:
+        app()
+    except PredTraceError as error:
+        Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

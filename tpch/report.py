@@ -1,0 +1,87 @@
+"""How the results of a check are shown: a table for people, JSON for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from tpch import paper
+from tpch.check import QueryCheck
+
+_COLUMNS = (
+    "query", "output", "asked", "rows", "label", "infer ms", "trace ms", "plain s", "run s",
+    "kept", "paper", "bytes", "lineage ms", "removed", "verdict",
+)  # fmt: skip
+
+
+def check_table(checks: Sequence[QueryCheck], title: str) -> Table:
+    """One line per query, and the totals beside the paper's."""
+    table = Table(title=title, box=None, header_style="bold", show_footer=True)
+    table.title_justify = "left"
+    total = sum(check.stored_bytes for check in checks)
+    footers = {"query": "all", "bytes": f"{total:,}"}
+    for name in _COLUMNS:
+        left = name in ("label", "lineage ms", "verdict")
+        table.add_column(name, footers.get(name, ""), justify="left" if left else "right")
+    for check in checks:
+        table.add_row(*_cells(check))
+    return table
+
+
+def notes(checks: Sequence[QueryCheck], scale_factor: float) -> list[Text]:
+    """The problems, one a line, and how the bytes compare with the paper's."""
+    lines = [
+        Text(f"Q{check.number}: {problem}", style="red")
+        for check in checks
+        for problem in check.problems
+    ]
+    slow = [check.number for check in checks if check.inference_seconds > paper.INFERENCE_SECONDS]
+    if slow:
+        names = ", ".join(f"Q{number}" for number in slow)
+        lines.append(Text(f"Inference took more than 1 s: {names}", style="yellow"))
+    sizes = [check.stored_bytes for check in checks]
+    if sizes:
+        lines.append(
+            Text(
+                f"Stored at scale {scale_factor:g}: mean {sum(sizes) / len(sizes) / 1e6:.3f} MB,"
+                f" most {max(sizes) / 1e6:.3f} MB a query; the paper at scale"
+                f" {paper.SCALE_FACTOR:g}: mean {paper.MEAN_BYTES / 1e6:.1f} MB,"
+                f" most {paper.MOST_BYTES / 1e6:.0f} MB."
+            )
+        )
+    return lines
+
+
+def write_json(checks: Sequence[QueryCheck], file: Path) -> None:
+    """Write the results as a JSON list, one object a query."""
+    encoded = msgspec.json.format(msgspec.json.encode(list(checks)), indent=2)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(encoded + b"\n")
+
+
+def _cells(check: QueryCheck) -> list[str | Text]:
+    good = not check.problems
+    lineage = ", ".join(f"{answer.engine} {answer.seconds * 1000:.0f}" for answer in check.answers)
+    tried = sum(removal.tried for removal in check.removals)
+    mattered = sum(removal.mattered for removal in check.removals)
+    return [
+        f"Q{check.number}",
+        f"{check.output_rows:,}",
+        str(check.targets),
+        f"{sum(scan.rows for scan in check.answers[0].scans):,}" if check.answers else "",
+        ", ".join(check.labels),
+        f"{check.inference_seconds * 1000:.0f}",
+        f"{check.trace_seconds * 1000:.0f}",
+        f"{check.plain_seconds:.2f}",
+        f"{check.run_seconds:.2f}",
+        str(check.intermediates),
+        str(paper.intermediates(check.number)),
+        f"{check.stored_bytes:,}",
+        lineage,
+        f"{mattered}/{tried}" if tried else "",
+        Text("ok", style="green") if good else Text("differs", style="bold red"),
+    ]
