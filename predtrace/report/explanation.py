@@ -7,7 +7,7 @@ predicate that selects its lineage rows, and the label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from predtrace.inference.plan import PRECISE, Intermediate, LineagePlan, ScanLineage, Step
@@ -21,7 +21,6 @@ from pushdown.operators import Scan
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
     from rich.tree import Tree
 
 
@@ -78,11 +77,11 @@ class Explanation:
             Text("Stored intermediates", style="bold underline"),
         ]
         if self.plan.intermediates:
-            parts.append(self._intermediates_table())
+            parts += self._intermediate_blocks()
         else:
             parts.append(Text("none needed: the target row alone selects the rows of every scan"))
         parts += [Text(""), Text("Lineage of each scan", style="bold underline")]
-        return Group(*parts, self._scans_table())
+        return Group(*parts, *self._scan_blocks())
 
     def _ordered_scans(self) -> list[ScanLineage]:
         return [self._scans[scan.id] for scan in self.graph.scans() if scan.id in self._scans]
@@ -171,9 +170,7 @@ class Explanation:
         if step := self._steps.get(node):
             lines.append(self._fields(self._step_fields(step)))
         elif scan := self._scans.get(node):
-            fields = [("rows", self._names.predicate(scan.predicate), "")]
-            fields.append(("label", f"{scan.label} {scan.reason}".strip(), _style(scan.label)))
-            lines.append(self._fields(fields))
+            lines.append(self._fields(_scan_fields(scan, self._names.predicate(scan.predicate))))
         return lines
 
     def _step_fields(self, step: Step) -> list[tuple[str, str, str]]:
@@ -200,29 +197,22 @@ class Explanation:
             grid.add_row(Padding(name, (0, 0, 0, 2)), Text(value, style=style))
         return grid
 
-    def _intermediates_table(self) -> Table:
-        from rich.table import Table
+    def _intermediate_blocks(self) -> Iterator[RenderableType]:
+        from rich.text import Text
 
-        table = Table(box=None, pad_edge=False)
-        for name in ("no.", "output of", "columns", "size", "why"):
-            table.add_column(name, overflow="fold", justify="right" if name == "size" else "left")
         for item in self.plan.intermediates:
             data = self._intermediate(item)
-            cells = [str(item.binding), data["operator"], ", ".join(data["columns"])]
-            table.add_row(*map(_cell, [*cells, _size(data), item.why]))
-        return table
+            yield Text(f"{item.binding}. {data['operator']}", style="bold magenta")
+            fields = [("columns", ", ".join(data["columns"]), ""), ("rows", data["predicate"], "")]
+            yield self._fields([*fields, ("size", _size(data), ""), ("why", item.why, "")])
 
-    def _scans_table(self) -> Table:
-        from rich.table import Table
+    def _scan_blocks(self) -> Iterator[RenderableType]:
+        from rich.text import Text
 
-        table = Table(box=None, pad_edge=False)
-        for name in ("scan", "label", "rows"):
-            table.add_column(name, overflow="fold")
         for scan in self._ordered_scans():
             data = self._scan(scan)
-            label = f"{scan.label}: {scan.reason}" if scan.reason else scan.label
-            table.add_row(_cell(data["scan"]), _cell(label), _cell(data["predicate"]))
-        return table
+            yield Text(data["scan"], style="bold cyan")
+            yield self._fields(_scan_fields(scan, data["predicate"]))
 
 
 def _size(data: dict[str, Any]) -> str:
@@ -233,6 +223,11 @@ def _size(data: dict[str, Any]) -> str:
     return f"about {number(data['estimated_rows'])} rows, {size(data['estimated_bytes'])}"
 
 
+def _scan_fields(scan: ScanLineage, predicate: str) -> list[tuple[str, str, str]]:
+    label = f"{scan.label}: {scan.reason}" if scan.reason else scan.label
+    return [("rows", predicate, ""), ("label", label, _style(scan.label))]
+
+
 def _sides(inputs: int) -> list[str]:
     """What to call the predicates of an operator with so many inputs."""
     named: dict[int, list[str]] = {1: ["below"], 2: ["left", "right"]}
@@ -241,10 +236,3 @@ def _sides(inputs: int) -> list[str]:
 
 def _style(verdict: str) -> str:
     return "green" if verdict in ("exact", PRECISE) else "yellow"
-
-
-def _cell(text: str) -> Text:
-    """Text as it is: square brackets in it are no markup."""
-    from rich.text import Text
-
-    return Text(text)
