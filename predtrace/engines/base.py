@@ -8,15 +8,15 @@ as joins; the result is a relation that is computed when it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Protocol, Union
 
 import msgspec
 
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
-from symbolic.expr import Column, Expr, Param, params_of
+from symbolic.expr import Column, Expr
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,11 +143,13 @@ class Engine(Protocol):
 def output_names(columns: Sequence[Column], wanted: Sequence[str] | None) -> tuple[Column, ...]:
     """The scan columns of these names, in the order asked for; all without `wanted`.
 
-    Raises EngineError for an unknown name, listing those there are.
+    Raises EngineError for an unknown name or an empty list, listing those there are.
     """
     if wanted is None:
         return tuple(columns)
     by_name = {column.name: column for column in columns}
+    if not wanted:
+        raise EngineError(f"no columns asked for; there are {', '.join(by_name) or 'none'}")
     unknown = [name for name in wanted if name not in by_name]
     if unknown:
         raise EngineError(
@@ -176,14 +178,3 @@ def prepare_folder(folder: Path) -> None:
             raise EngineError(f"{folder} is not empty; give a new folder")
     except OSError as error:
         raise EngineError(f"cannot write to {folder}: {error.strerror}") from error
-
-
-def param_ids(exprs: Sequence[Expr]) -> Mapping[int, Param]:
-    """The params that the expressions read, by the id of their column."""
-    return {param.column: param for param in params_of(*exprs)}
-
-
-def to_python(rows: pa.Table) -> list[dict[str, Any]]:
-    """The rows as dicts of Python values."""
-    found: list[dict[str, Any]] = rows.to_pylist()
-    return found

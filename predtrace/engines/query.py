@@ -68,7 +68,7 @@ class Queries:
         """The rows of a stored relation that some row of `parent` selects, distinct."""
         match = self.match(stored, predicate, parent)
         return match.project(
-            exp.alias_(match.target, TARGET),
+            exp.alias_(match.target.copy(), TARGET),
             *(exp.column(physical_name(column.id), table="s") for column in columns),
         ).distinct(copy=False)
 
@@ -196,7 +196,7 @@ class RowsQuery:
         """Distinct (target, file, row)."""
         branches: list[exp.Query] = [
             match.project(
-                *([exp.alias_(match.target, TARGET)] if self._numbered else []),
+                *([exp.alias_(match.target.copy(), TARGET)] if self._numbered else []),
                 _of_source(FILE),
                 _of_source(ROW),
             )

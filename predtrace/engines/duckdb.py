@@ -1,0 +1,267 @@
+"""The DuckDB engine: lineage over local Parquet files, without a JVM.
+
+Bound rows become tables of an in-memory database, so that all scans of a question share
+them, and so that it is known of them whether they are one row (its values then go into
+the predicate as literals, and file statistics apply) and which columns have no NULLs
+(plain ``=`` joins then, whose keys DuckDB uses to skip row groups).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from predtrace.engines.base import (
+    TARGET,
+    Link,
+    ScanRequest,
+    StoredLink,
+    TargetLink,
+    Targets,
+    expressions_of,
+    physical_name,
+    prepare_folder,
+)
+from predtrace.engines.duckdb_source import (
+    files_reader,
+    source_obstacle,
+    source_relation,
+    stored_files,
+    stored_relation,
+)
+from predtrace.engines.duckdb_sql import DUCKDB
+from predtrace.engines.faithful import readable, unfaithful
+from predtrace.engines.query import Bound, Queries, RowsQuery
+from predtrace.engines.values import row_literals, with_file_dictionary
+from predtrace.errors import EngineError
+from predtrace.jobs.model import EngineSettings, Source
+from symbolic.expr import Column, Expr
+from symbolic.types import type_name
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_WAY_OUT = "use engine='spark'"
+_BATCH_ROWS = 65_536
+
+
+class DuckDBEngine:
+    """Evaluates lineage questions over local Parquet files in this process."""
+
+    name = "duckdb"
+
+    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+        """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""
+        for request in requests:
+            found = source_obstacle(request.source) or _link_obstacle(request.link)
+            if found is not None:
+                return found
+        return unfaithful(list(expressions_of(requests)), settings)
+
+    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+        """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
+        return unfaithful(exprs, settings)
+
+    def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
+        """Begin a question."""
+        return DuckDBEvaluation(targets, settings)
+
+
+def _link_obstacle(link: Link) -> str | None:
+    if isinstance(link, TargetLink):
+        return None
+    for column in link.columns:
+        if not readable(column.type):
+            return f"the stored column {column.name} is of type {type_name(column.type)}"
+    return _link_obstacle(link.parent)
+
+
+class DuckDBEvaluation:
+    """One question. Its database lives as long as it, or rows taken from it."""
+
+    def __init__(self, targets: Targets, settings: EngineSettings) -> None:
+        self._targets = targets
+        self._zone = settings.time_zone
+        self._queries = Queries("duckdb", DUCKDB, targets.numbered)
+        self._bounds: dict[Link, Bound] = {}
+        self._stored_types: dict[tuple[str, ...], dict[str, str]] = {}
+        self._file_types: dict[tuple[str, ...], str] = {}
+        self._lock = threading.RLock()
+        self._database = _connect()
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
+        name = self._bound(link).name
+        return self.arrow(exp.select("*").from_(exp.to_table(name)))
+
+    def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
+        """The union, by row identity, of what several scans of one source select."""
+        bounds = [self._bound(request.link) for request in requests]
+        sources = [self._source(request.source, request.columns) for request in requests]
+        return DuckDBRows(self, RowsQuery(self._queries, requests, sources, bounds))
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+        return self._queries.readable_predicate(request, self._bound(request.link))
+
+    # -- running queries
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection of its own to the question's database; DuckDB's errors are ours."""
+        import duckdb
+
+        cursor = self._database.cursor()
+        try:
+            cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
+            yield cursor
+        except duckdb.Error as error:
+            first = str(error).strip().splitlines()[0]
+            raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
+        finally:
+            cursor.close()
+
+    def arrow(self, query: exp.Query) -> pa.Table:
+        """Run a query, all rows at once."""
+        with self.cursor() as cursor:
+            return cursor.sql(query.sql("duckdb")).to_arrow_table()
+
+    def value(self, query: exp.Query) -> Any:
+        """Run a query for its only value."""
+        with self.cursor() as cursor:
+            row = cursor.execute(query.sql("duckdb")).fetchone()
+            assert row is not None
+            return row[0]
+
+    # -- relations
+
+    def _bound(self, link: Link) -> Bound:
+        with self._lock:
+            if link not in self._bounds:
+                self._bounds[link] = self._make_bound(link)
+            return self._bounds[link]
+
+    def _make_bound(self, link: Link) -> Bound:
+        name = f"bound{len(self._bounds)}"
+        if isinstance(link, StoredLink):
+            # The parent comes first, and takes a number of its own.
+            parent = self._bound(link.parent)
+            name = f"bound{len(self._bounds)}"
+            stored = self._stored(link.folder, link.columns)
+            query = self._queries.bound_rows(stored, link.columns, link.predicate, parent)
+            with self.cursor() as cursor:
+                cursor.execute(f"CREATE TABLE {name} AS {query.sql('duckdb')}")
+            return self._described(name, link.columns)
+        with self.cursor() as cursor:
+            cursor.register("given_targets", self._targets.rows)
+            cursor.execute(f"CREATE TABLE {name} AS SELECT DISTINCT * FROM given_targets")
+        return self._described(name, self._targets.columns)
+
+    def _described(self, name: str, columns: Sequence[Column]) -> Bound:
+        physical = [exp.column(physical_name(column.id)) for column in columns]
+        counts = [exp.Count(this=exp.Star()), *(exp.Count(this=column) for column in physical)]
+        with self.cursor() as cursor:
+            query = exp.select(*counts).from_(exp.to_table(name))
+            found = cursor.execute(query.sql("duckdb")).fetchone()
+        assert found is not None
+        rows, *present = found
+        never_null = frozenset(
+            column.id for column, count in zip(columns, present, strict=True) if count == rows
+        )
+        if rows != 1:
+            return Bound(name=name, rows=rows, never_null=never_null)
+        row = self.arrow(exp.select("*").from_(exp.to_table(name))).to_pylist()[0]
+        values = row_literals(columns, row)
+        return Bound(
+            name=name, rows=1, values=values, target=row[TARGET], never_null=never_null
+        )
+
+    def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expression:
+        files = tuple(file.path for file in source.files)
+        types = self._types(files, partitioned=bool(source.partition_columns))
+        return source_relation(source, columns, types, self._file_type(files))
+
+    def _file_type(self, files: tuple[str, ...]) -> str:
+        """An ENUM of these files' names."""
+        with self._lock:
+            if files and files not in self._file_types:
+                name = f"files{len(self._file_types)}"
+                names = ", ".join(exp.Literal.string(file).sql("duckdb") for file in files)
+                with self.cursor() as cursor:
+                    cursor.execute(f"CREATE TYPE {name} AS ENUM ({names})")
+                self._file_types[files] = name
+            return self._file_types.get(files, "VARCHAR")
+
+    def _stored(self, folder: str, columns: Sequence[Column]) -> exp.Expression:
+        files = tuple(stored_files(folder))
+        return stored_relation(files, columns, self._types(files, partitioned=False))
+
+    def _types(self, files: tuple[str, ...], *, partitioned: bool) -> dict[str, str]:
+        """The column types that DuckDB finds in the files."""
+        if files and files not in self._stored_types:
+            query = exp.select("*").from_(files_reader(files, partitioned=partitioned))
+            with self.cursor() as cursor:
+                described = cursor.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+            self._stored_types[files] = {row[0]: row[1] for row in described}
+        return self._stored_types.get(files, {})
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    config: Mapping[str, Any] = {
+        # Large bound tables may spill; the default folder would be the working directory.
+        "temp_directory": os.path.join(tempfile.gettempdir(), f"predtrace-duckdb-{os.getpid()}"),
+        "autoinstall_known_extensions": False,
+    }
+    return duckdb.connect(":memory:", config=dict(config))
+
+
+class DuckDBRows:
+    """Selected source rows (see `base.Rows`)."""
+
+    def __init__(self, evaluation: DuckDBEvaluation, query: RowsQuery) -> None:
+        self._evaluation = evaluation
+        self._query = query
+
+    def count(self) -> int:
+        """How many rows."""
+        return int(self._evaluation.value(self._query.count()))
+
+    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some `limit` of the rows."""
+        return self._evaluation.arrow(self._query.rows(columns).limit(limit))
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows."""
+        return self._evaluation.arrow(self._query.rows(columns))
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows as a stream of batches."""
+        with self._evaluation.cursor() as cursor:
+            result = cursor.sql(self._query.rows(columns).sql("duckdb"))
+            yield from result.to_arrow_reader(_BATCH_ROWS)
+
+    def row_ids(self) -> pa.Table:
+        """Per row `file` (dictionary encoded) and `row`."""
+        return with_file_dictionary(self._evaluation.arrow(self._query.row_ids()))
+
+    def write_parquet(self, folder: Path) -> None:
+        """Write the rows as one Parquet file into `folder`."""
+        prepare_folder(folder)
+        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb")
+        query = self._query.rows(None).sql("duckdb")
+        with self._evaluation.cursor() as cursor:
+            cursor.execute(f"COPY ({query}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)")
+
+    def sql(self) -> str:
+        """The query that selects the rows."""
+        return self._query.rows(None).sql("duckdb", pretty=True)

@@ -1,0 +1,206 @@
+"""Source files as DuckDB relations that read as Spark reads them, or a reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlglot import exp
+
+from predtrace.engines.base import physical_name
+from predtrace.engines.faithful import readable
+from predtrace.engines.literals import sql_type, text_literal
+from predtrace.engines.query import FILE, ROW
+from predtrace.errors import EngineError
+from predtrace.jobs.model import Source
+from symbolic.expr import Column
+from symbolic.types import (
+    Array,
+    Boolean,
+    DataType,
+    Date,
+    Decimal,
+    Float,
+    Integer,
+    Map,
+    Record,
+    String,
+    Timestamp,
+    type_name,
+)
+
+_FILE_COLUMN = "predtrace source file"
+_ROW_COLUMN = "file_row_number"
+_HARMLESS_OPTIONS = frozenset(
+    {
+        "path", "paths", "basepath", "mergeschema", "recursivefilelookup", "pathglobfilter",
+        "modifiedbefore", "modifiedafter", "serialization.format", "compression",
+    }
+)  # fmt: skip
+"""Options of a Parquet source that say which files are read (the snapshot lists them)."""
+_PARTITION_TYPES = (Boolean, Integer, String, Date)
+
+
+def source_obstacle(source: Source) -> str | None:
+    """Why DuckDB cannot read the source as Spark does; None if it can, by what is recorded."""
+    if source.format.lower() != "parquet":
+        return f"source {source.name} is {source.format}; only Parquet is read alike"
+    remote = next((file.path for file in source.files if not file.path.startswith("/")), None)
+    if remote is not None:
+        return f"source {source.name} has files that are not local ({remote})"
+    odd = sorted(name for name in source.options if name.lower() not in _HARMLESS_OPTIONS)
+    if odd:
+        return f"source {source.name} is read with the option {odd[0]}"
+    return _columns_obstacle(source)
+
+
+def _columns_obstacle(source: Source) -> str | None:
+    seen: dict[str, str] = {}
+    for column in source.columns:
+        other = seen.setdefault(column.name.lower(), column.name)
+        if other != column.name:
+            return f"the columns {other} and {column.name} of {source.name} differ by case only"
+        if column.name.lower() in (_FILE_COLUMN, _ROW_COLUMN):
+            return f"source {source.name} has a column named {column.name}"
+        if not readable(column.type):
+            return f"{source.name}.{column.name} is of type {type_name(column.type)}"
+        if column.name in source.partition_columns and not isinstance(
+            column.type, _PARTITION_TYPES
+        ):
+            return f"{source.name} is partitioned by a {type_name(column.type)} ({column.name})"
+    return None
+
+
+def files_reader(files: Sequence[str], *, partitioned: bool = False) -> exp.Expression:
+    """``read_parquet`` over exactly these files, with file name and row number."""
+    options: dict[str, exp.Expression] = {
+        _ROW_COLUMN: exp.true(),
+        "filename": text_literal(_FILE_COLUMN),
+        "hive_partitioning": exp.Boolean(this=partitioned),
+        "union_by_name": exp.Boolean(this=len(files) > 1),
+    }
+    if partitioned:
+        # Guessed types would turn '01' into 1; the values are cast below.
+        options["hive_types_autocast"] = exp.false()
+    names = exp.Array(expressions=[text_literal(_literal_glob(file)) for file in files])
+    keywords = [exp.Kwarg(this=exp.var(name), expression=value) for name, value in options.items()]
+    return exp.Anonymous(this="read_parquet", expressions=[names, *keywords])
+
+
+def _literal_glob(path: str) -> str:
+    """The path with characters that DuckDB would expand in brackets."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+def source_relation(
+    source: Source, columns: Sequence[Column], stored: dict[str, str], file_type: str
+) -> exp.Expression:
+    """The source as a relation with physical names, ``file`` and ``row``.
+
+    `file_type` is an ENUM of the source's files, so that a row's identity is two numbers
+    (`file_index` will not do: it counts the files left after pruning). `stored` are the column types that DuckDB finds in the files. Raises EngineError if
+    one is not what the job's record says and no exact conversion is known.
+    """
+    if not source.files:
+        return _empty(columns)
+    reader = files_reader(
+        [file.path for file in source.files], partitioned=bool(source.partition_columns)
+    )
+    taken = [
+        exp.alias_(_column(source, column, stored), physical_name(column.id)) for column in columns
+    ]
+    file = exp.column(_FILE_COLUMN, quoted=True)
+    kind = exp.DataType.build(file_type, dialect="duckdb", udt=True)
+    taken.append(exp.alias_(exp.Cast(this=file, to=kind), FILE))
+    taken.append(exp.alias_(exp.column(_ROW_COLUMN), ROW))
+    return exp.select(*taken).from_(reader).subquery()
+
+
+def _empty(columns: Sequence[Column]) -> exp.Expression:
+    def null(data_type: DataType) -> exp.Expression:
+        return exp.Cast(this=exp.Null(), to=sql_type(data_type, "duckdb"))
+
+    taken = [exp.alias_(null(column.type), physical_name(column.id)) for column in columns]
+    taken.append(exp.alias_(null(String()), FILE))
+    taken.append(exp.alias_(null(Integer(64)), ROW))
+    return exp.select(*taken).where(exp.false()).subquery()
+
+
+def _column(source: Source, column: Column, stored: dict[str, str]) -> exp.Expression:
+    # Spark finds a catalog's columns in files without regard to case; so does DuckDB.
+    lowered = {name.lower(): kind for name, kind in stored.items()}
+    found = stored.get(column.name, lowered.get(column.name.lower()))
+    if found is None:
+        raise EngineError(
+            f"source {source.name}: the files have no column {column.name}; use engine='spark'"
+        )
+    read = exp.column(column.name, quoted=True)
+    if column.name in source.partition_columns:
+        return exp.TryCast(this=read, to=sql_type(column.type, "duckdb"))
+    return read_as(read, column.type, found, f"{source.name}.{column.name}")
+
+
+def read_as(
+    read: exp.Expression, wanted: DataType, found: str, where: str
+) -> exp.Expression:
+    """A stored column as its declared type.
+
+    Raises EngineError if the stored type needs a conversion that may not be exact.
+    """
+    if found.replace('"', "") == duckdb_type_name(wanted):
+        return read
+    if isinstance(wanted, Timestamp) and wanted.zoned and found == "TIMESTAMP":
+        # INT96 (as Spark writes by default) holds UTC, but DuckDB sees no zone in it.
+        return exp.AtTimeZone(this=read, zone=text_literal("UTC"))
+    if isinstance(wanted, Integer) and found in _INTEGER_BITS and _INTEGER_BITS[found] <= wanted.bits:
+        return exp.Cast(this=read, to=sql_type(wanted, "duckdb"))
+    raise EngineError(
+        f"{where} is stored as {found}, not as {type_name(wanted)}; use engine='spark'"
+    )
+
+
+_INTEGER_BITS = {
+    "TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64,
+    "UTINYINT": 16, "USMALLINT": 32, "UINTEGER": 64,
+}  # fmt: skip
+"""Stored integer types and the signed width that holds all their values."""
+
+_NAMES = {"INT": "INTEGER", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE", "TEXT": "VARCHAR"}
+
+
+def duckdb_type_name(data_type: DataType) -> str:
+    """The name that DuckDB's DESCRIBE shows for a type, without quotes."""
+    match data_type:
+        case Decimal(precision, scale):
+            return f"DECIMAL({precision},{scale})"
+        case Float(32):
+            return "FLOAT"
+        case Array(element):
+            return f"{duckdb_type_name(element)}[]"
+        case Map(key, value):
+            return f"MAP({duckdb_type_name(key)}, {duckdb_type_name(value)})"
+        case Record(fields):
+            parts = (f"{f.name} {duckdb_type_name(f.type)}" for f in fields)
+            return f"STRUCT({', '.join(parts)})"
+        case _:
+            name = sql_type(data_type, "duckdb").sql("duckdb")
+            return _NAMES.get(name, name)
+
+
+def stored_relation(
+    files: Sequence[str], columns: Sequence[Column], stored: dict[str, str]
+) -> exp.Expression:
+    """Columns of a stored result, with their declared types."""
+    if not files:
+        return _empty(columns)
+    names = [physical_name(column.id) for column in columns]
+    taken = [
+        exp.alias_(read_as(exp.column(name), column.type, stored.get(name, "absent"), name), name)
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return exp.select(*taken).from_(files_reader(files)).subquery()
+
+
+def stored_files(folder: str) -> list[str]:
+    """The Parquet files of a stored result."""
+    return sorted(str(file) for file in Path(folder).rglob("*.parquet"))

@@ -1,0 +1,110 @@
+"""Values on their way between Arrow tables and literals."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from predtrace.engines.base import physical_name
+from predtrace.engines.literals import has_literals
+from symbolic.expr import Column, Literal
+from symbolic.types import (
+    Array,
+    Binary,
+    Boolean,
+    DataType,
+    Date,
+    DayTimeInterval,
+    Decimal,
+    Float,
+    Integer,
+    Map,
+    Null,
+    Record,
+    String,
+    Timestamp,
+    YearMonthInterval,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type that values of the type travel in (zoned timestamps in UTC).
+
+    Opaque types travel as text.
+    """
+    import pyarrow as pa
+
+    match data_type:
+        case Integer(bits):
+            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
+        case Float(bits):
+            return pa.float64() if bits == 64 else pa.float32()
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case Timestamp(zoned):
+            return pa.timestamp("us", tz="UTC" if zoned else None)
+        case Array(element):
+            return pa.list_(arrow_type(element))
+        case Map(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case Record(fields):
+            return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
+        case _:
+            plain = {
+                Boolean: pa.bool_(),
+                Binary: pa.binary(),
+                Date: pa.date32(),
+                String: pa.string(),
+                Null: pa.null(),
+                DayTimeInterval: pa.duration("us"),
+                YearMonthInterval: pa.int32(),
+            }
+            return plain.get(type(data_type), pa.string())
+
+
+def target_table(
+    columns: Sequence[Column], rows: Sequence[tuple[int, Mapping[int, Any]]]
+) -> pa.Table:
+    """Target rows as an Arrow table: per row its target's number and values by column id."""
+    import pyarrow as pa
+
+    arrays = [pa.array([number for number, _ in rows], pa.int64())]
+    names = ["target"]
+    for column in columns:
+        values = [values[column.id] for _, values in rows]
+        arrays.append(pa.array(values, arrow_type(column.type)))
+        names.append(physical_name(column.id))
+    return pa.table(arrays, names=names)
+
+
+def row_literals(columns: Sequence[Column], row: Mapping[str, Any]) -> dict[int, Literal] | None:
+    """A row's values as literals by column id; None if a column's type has none."""
+    if not all(has_literals(column.type) for column in columns):
+        return None
+    return {
+        column.id: Literal(_literal_value(row[physical_name(column.id)]), column.type)
+        for column in columns
+    }
+
+
+def _literal_value(value: Any) -> Any:
+    if isinstance(value, dt.timedelta):
+        return value // dt.timedelta(microseconds=1)
+    return value
+
+
+def with_file_dictionary(row_ids: pa.Table) -> pa.Table:
+    """Row ids with their `file` column dictionary encoded, whatever the engine gave."""
+    import pyarrow as pa
+
+    index = row_ids.schema.get_field_index("file")
+    wanted = pa.dictionary(pa.int32(), pa.string())
+    if row_ids.schema.field(index).type == wanted:
+        return row_ids
+    files = row_ids.column(index)
+    plain = files.dictionary_encode() if not pa.types.is_dictionary(files.type) else files
+    return row_ids.set_column(index, "file", plain.cast(wanted))
