@@ -29,7 +29,7 @@ _CONSTANTS: dict[str, tuple[str, ...]] = {
     "int": ("0", "1", "2", "-1"),
     "string": ("''", "'a'", "'ab'", "'it''s'", "'a%'"),
     "decimal(5,2)": ("1.50", "0.00", "-1.50"),
-    "double": ("1.5D", "0.0D", "double('NaN')"),
+    "double": ("1.5D", "0.0D", "1.5D", "double('NaN')"),
     "date": ("DATE '1996-02-29'", "DATE '1995-01-31'"),
     "bigint": ("1L", "2L"),
 }
@@ -46,7 +46,7 @@ _LEAVES: dict[str, tuple[str, ...]] = {
     "string": ("{0} LIKE 'a%'", "{0} LIKE '%b'", "{0} NOT LIKE '_'"),
     "int": ("{0} BETWEEN 0 AND 2", "{0} NOT IN (1, 2)", "{0} IN (0, NULL)"),
 }
-_COMPARISONS = ("=", "=", "=", "<>", "<", "<=", ">", ">=", "<=>")
+_COMPARISONS = ("=", "=", "<>", "<>", "<", "<=", "<=", ">", ">=", ">=", "<=>")
 _JOINS = (
     "JOIN",
     "JOIN",
@@ -120,7 +120,7 @@ class SqlBuilder:
     ) -> Query:  # fmt: skip
         """A SELECT; correlated with `outer` if given; with columns of `types` if given."""
         source, scope = self._from(depth)
-        terms = [self.predicate(scope, depth) for _ in range(one_of(self.draw, (0, 1, 1, 2)))]
+        terms = [self.predicate(scope, depth) for _ in range(one_of(self.draw, (0, 0, 1, 1, 1, 2)))]
         if outer:
             terms.append(self._correlation(scope, outer))
         where = f" WHERE {' AND '.join(f'({term})' for term in terms)}" if terms else ""
@@ -226,7 +226,7 @@ class SqlBuilder:
     def _leaf(self, scope: Scope) -> str:
         field = one_of(self.draw, scope)
         if likely(self.draw, 4):
-            return f"{field.text} IS {'NOT ' * likely(self.draw, 2)}NULL"
+            return f"{field.text} IS {'' if likely(self.draw, 3) else 'NOT '}NULL"
         if field.type in _LEAVES and likely(self.draw, 3):
             return one_of(self.draw, _LEAVES[field.type]).format(field.text)
         other = self.value(field.type, scope)

@@ -1,0 +1,142 @@
+"""Random SQL on real Spark: translation, run and lineage against the reference tracer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import assume, given, note, settings
+
+import predtrace
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark import read_pipeline
+from predtrace.inference.plan import PRECISE
+from tests.reference import ReferenceResult, row_key, trace_graph
+from tests.reference.jobs import write_source
+from tests.strategies import count
+from tests.strategies.databases import SUFFIXES, database, source_columns
+from tests.strategies.sql import statements
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+Row = tuple[Any, ...]
+Tables = Mapping[str, Sequence[Row]]
+outcomes: Counter[str] = Counter()
+"""How many statements were read, refused by the front end, or not accepted by Spark."""
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    """All databases, written to Parquet and registered as temp views."""
+    folder = tmp_path_factory.mktemp("random-sql")
+    rows: dict[str, Sequence[Row]] = {}
+    for suffix in SUFFIXES:
+        rows.update(database(suffix))
+    for name, content in rows.items():
+        source = write_source(folder, name, source_columns(), content)
+        spark.read.parquet(*source.roots).createOrReplaceTempView(name)
+    yield rows
+    for name in rows:
+        spark.catalog.dropTempView(name)
+
+
+def as_bag(rows: Sequence[Sequence[Any]]) -> Counter[Row]:
+    return Counter(map(row_key, rows))
+
+
+def read(spark: SparkSession, statement: str) -> tuple[DataFrame, Any]:
+    """The statement's DataFrame and operator graph; gives up on what is not supported."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        frame = spark.sql(statement)
+    except AnalysisException:
+        outcomes["not accepted"] += 1
+        assume(False)
+    try:
+        pipeline = read_pipeline(frame, spark)
+    except UnsupportedOperatorError as refusal:
+        outcomes["refused"] += 1
+        note(str(refusal))
+        assume(False)
+    outcomes["read"] += 1
+    return frame, pipeline
+
+
+def traced(pipeline: Any, tables: Tables, aggregates: str = "minimal") -> ReferenceResult:
+    reference = trace_graph(
+        pipeline.graph, tables, aggregates, time_zone=pipeline.settings.time_zone
+    )
+    assert not reference.ambiguous_limits, "every LIMIT here sorts by all columns"
+    return reference
+
+
+@given(statement=statements(SUFFIXES))
+@settings(max_examples=count(60))
+def test_graphs_give_what_spark_gives(
+    spark: SparkSession, tables: Tables, statement: str
+) -> None:  # fmt: skip
+    """The graph, run by the reference interpreter, has the same result as the statement."""
+    note(statement)
+    frame, pipeline = read(spark, statement)
+    assert as_bag(traced(pipeline, tables).rows) == as_bag(frame.collect())
+
+
+def answered(
+    answer: Any, reference: ReferenceResult, graph: Any
+) -> dict[tuple[int, int], set[int]]:
+    """Per target number and scan node the row numbers of a lineage answer."""
+    found: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for scan in graph.scans():
+        part = answer.scan(scan.table, occurrence=scan.occurrence)
+        for record in part.row_ids().to_pylist():
+            found[record["target"], scan.id].add(record["row"])
+    return found
+
+
+def check_answer(answer: Any, reference: ReferenceResult, graph: Any, rows: list[Row]) -> None:
+    """Every target's rows, scan by scan, against the reference."""
+    found = answered(answer, graph)
+    for number, row in enumerate(rows):
+        for node, expected in reference.lineage(row).items():
+            scan = graph[node]
+            where = f"{scan.table} #{scan.occurrence}, row {row!r}"
+            rows_found = found[number, node]
+            assert rows_found >= expected, f"lineage rows are missing: {where}"
+            if answer.scan(scan.table, occurrence=scan.occurrence).label == PRECISE:
+                assert rows_found == expected, f"too many rows called precise: {where}"
+
+
+@given(statement=statements(SUFFIXES))
+@settings(max_examples=count(25))
+def test_run_and_lineage(
+    spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
+) -> None:
+    """The run gives the plain result, and every output row's lineage is the reference's."""
+    note(statement)
+    frame, pipeline = read(spark, statement)
+    plain = frame.collect()
+    store: Path = tmp_path_factory.mktemp("store")
+    job = predtrace.trace(frame).run(store=store, aggregates="both")
+    assert as_bag([tuple(row) for row in job.output.collect()]) == as_bag(plain)
+    graph = pipeline.graph
+    for aggregates in ("minimal", "whole"):
+        reference = traced(pipeline, tables, aggregates)
+        rows = reference.distinct_rows()
+        if rows:
+            # Twice the first, so that the answer always numbers its targets.
+            answer = job.lineage([*rows, rows[0]], aggregates=aggregates)
+            check_answer(answer, reference, graph, rows)
+
+
+def test_few_statements_are_refused() -> None:
+    """What this module read: most statements, or the tests above say little."""
+    if not outcomes["read"]:
+        pytest.skip("the other tests of this module did not run")
+    assert outcomes["not accepted"] <= outcomes["read"] // 4, outcomes
+    assert outcomes["refused"] <= outcomes["read"] // 4, outcomes
