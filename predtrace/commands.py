@@ -148,6 +148,8 @@ def answer(
         mode=found.mode,
         engine=found.engine,
         target_rows=target_rows,
+        missing=found.missing,
+        notes=found.notes,
         scans=tuple(scans),
         timings={**progress.timings},
     )
@@ -189,11 +191,12 @@ def examine(store: Path, *, with_spark: bool, as_json: bool) -> bool:
 def _session(progress: Progress, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from contextlib import ExitStack
 
-    from predtrace.session import local_session
+    from predtrace.session import local_session, spark_errors
 
     with ExitStack() as stack:
         with progress.step("start Spark"):
             spark = stack.enter_context(local_session(settings))
+        stack.enter_context(spark_errors("Spark could not run this"))
         yield spark
 
 

@@ -131,15 +131,24 @@ def _quoted(name: str) -> str:
 
 
 def _attempt(problem: str, action: Any, *args: Any) -> Any:
-    """Call into Spark; its errors become one line that begins with `problem`."""
+    with spark_errors(problem):
+        return action(*args)
+
+
+@contextmanager
+def spark_errors(problem: str) -> Iterator[None]:
+    """Turn Spark's errors inside the block into a PredTraceError of one line."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
-        return action(*args)
-    except PySparkException as error:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
         raise PredTraceError(f"{problem}: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # An error that PySpark has no class for comes with the JVM's stack trace as its text.
+    java = getattr(error, "java_exception", None)
+    lines = [line.strip() for line in str(java or error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from predtrace.errors import TargetError
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.report.text import duration, number
 
@@ -34,11 +33,8 @@ class ScanAnswer(Protocol):
     def count(self) -> int:
         """The number of lineage rows."""
 
-    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """The lineage rows."""
-
-    def head(self, n: int) -> Any:
-        """The first n lineage rows."""
+    def head(self, n: int, columns: Sequence[str] | None) -> pa.Table:
+        """Some n of the lineage rows."""
 
     def predicate_sql(self) -> str:
         """The lineage predicate, as SQL."""
@@ -57,13 +53,18 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole answer, evaluated for printing."""
+    """A whole answer, evaluated for printing.
+
+    `missing` are the numbers of the targets (from 0) that are not in the output.
+    """
 
     job: str
     label: str
     mode: str
     engine: str
     target_rows: int
+    missing: tuple[int, ...]
+    notes: tuple[str, ...]
     scans: tuple[ScanReport, ...]
     timings: dict[str, float]
 
@@ -75,6 +76,8 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
             "mode": self.mode,
             "engine": self.engine,
             "target_rows": self.target_rows,
+            "missing": list(self.missing),
+            "notes": list(self.notes),
             "timings": self.timings,
             "scans": [
                 {
@@ -100,8 +103,13 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
             Text(heading, style="bold"), Text(self.label, style=_style(self.label)), sep="", end=""
         )
         console.print(Text(f" (mode {self.mode}, engine {self.engine})"))
+        for note in self.notes:
+            console.print(Text(f"Note: {note}"))
         if not self.target_rows:
             console.print(Text("The target is not in the output, so nothing led to it."))
+        elif self.missing:
+            numbers = ", ".join(map(str, self.missing))
+            console.print(Text(f"Not in the output: targets {numbers} (counted from 0)"))
         for scan in self.scans:
             _print_scan(scan, console)
         times = [f"{step} {duration(seconds)}" for step, seconds in self.timings.items()]
@@ -119,7 +127,7 @@ def evaluate_scan(
     """Count a scan's lineage rows and read the first `limit`, only the named columns."""
     started = time.perf_counter()
     count = scan.count()
-    rows = _first_rows(scan, limit, columns)
+    rows = scan.head(limit, columns)
     return ScanReport(
         name=name,
         label=scan.label,
@@ -129,19 +137,6 @@ def evaluate_scan(
         seconds=time.perf_counter() - started,
         predicate=scan.predicate_sql(),
     )
-
-
-def _first_rows(scan: ScanAnswer, limit: int, columns: Sequence[str] | None) -> pa.Table:
-    table = scan.head(limit)
-    if columns is None:
-        return table
-    names = {name.casefold(): name for name in table.column_names}
-    missing = [column for column in columns if column.casefold() not in names]
-    if missing:
-        raise TargetError(
-            f"{scan.name} has no column {missing[0]}; it has {', '.join(table.column_names)}"
-        )
-    return table.select([names[column.casefold()] for column in columns])
 
 
 def _print_scan(scan: ScanReport, console: Console) -> None:
