@@ -63,16 +63,15 @@ def test_it_names_the_scans_of_the_query(database: duckdb.DuckDBPyConnection, nu
 
 
 def test_minimal_lineage_is_part_of_the_whole(twisted_database: duckdb.DuckDBPyConnection) -> None:
-    differing = set()
-    for number in NUMBERS:
-        oracle = Oracle(number, twisted_database)
-        targets = oracle.output()[:200]
-        minimal, whole = (oracle.lineage(targets, choice) for choice in AGGREGATES)
+    oracles = {number: Oracle(number, twisted_database) for number in NUMBERS}
+    differing = [number for number, oracle in oracles.items() if oracle.has_readings]
+    assert differing == [2, 15]
+    for number in differing:
+        targets = oracles[number].output()
+        minimal, whole = (oracles[number].lineage(targets, choice) for choice in AGGREGATES)
+        assert minimal != whole
         for scan, rows in minimal.items():
             assert all(few <= many for few, many in zip(rows, whole[scan], strict=True))
-        if minimal != whole:
-            differing.add(number)
-    assert differing == {2, 15}
 
 
 def test_a_row_that_is_no_output_has_no_lineage(
