@@ -172,7 +172,12 @@ class JobStore:
             if not entry.name.startswith(_INCOMPLETE):
                 continue
             owner = parse_owner(entry.name.partition("+")[2])
-            if owner is not None and is_gone(owner):
+            if owner is None or not is_gone(owner):
+                continue
+            if entry.is_symlink():
+                # Left by a process that still read a finished job under its old name.
+                Path(entry.path).unlink(missing_ok=True)
+            else:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 

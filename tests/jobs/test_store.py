@@ -81,8 +81,11 @@ def test_a_killed_run_is_cleaned_up_and_running_again_works(tmp_path: Path) -> N
         assert folder.exists()  # it still runs
         os.kill(child.pid, signal.SIGKILL)
     assert store.jobs() == []
+    link = folder.with_name(folder.name.replace("incomplete-", "incomplete-0"))
+    link.symlink_to(tmp_path)
     job_id = saved(store)
     assert not folder.exists()
+    assert not link.is_symlink()
     assert [summary.id for summary in store.jobs()] == [job_id]
 
 
