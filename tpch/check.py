@@ -49,12 +49,24 @@ class ScanCheck(msgspec.Struct, frozen=True):
 
 
 class AnswerCheck(msgspec.Struct, frozen=True):
-    """One batch of questions on one engine. `seconds` is until all row ids were read."""
+    """One batch of questions on one engine.
+
+    `seconds` is until all row ids were read; `not_found` counts the targets that the
+    answer says are no output rows.
+    """
 
     engine: str
     aggregates: str
     seconds: float
     scans: tuple[ScanCheck, ...]
+    not_found: int = 0
+
+    def problems(self) -> list[str]:
+        """What is wrong with it."""
+        found = [problem for scan in self.scans if (problem := scan.problem())]
+        if self.not_found:
+            found.append(f"{self.not_found} targets not found in the output")
+        return [f"{self.engine}, {self.aggregates}: {problem}" for problem in found]
 
 
 class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +137,9 @@ class Checker:
         plain_rows, plain_seconds = _timed(lambda: _collect(self._frame(number)))
         self._step("trace")
         trace, trace_seconds = _timed(lambda: predtrace.trace(self._frame(number)))
+        self._step("infer")
+        for aggregates in readings:
+            trace.plan(aggregates)
         self._step("run")
         job, run_seconds = _timed(
             lambda: trace.run(
@@ -145,13 +160,8 @@ class Checker:
             if self._brute:
                 self._step("brute force")
                 removals += remove_rows(number, self._database, targets, expected, self._brute)
-        problems += [
-            f"{answer.engine}, {answer.aggregates}: {problem}"
-            for answer in answers
-            for problem in (scan.problem() for scan in answer.scans)
-            if problem
-        ]
-        problems += [p for p in (removal.problem(self._strict) for removal in removals) if p]
+        problems += [problem for answer in answers for problem in answer.problems()]
+        problems += [p for removal in removals if (p := removal.problem(self._strict))]
         return QueryCheck(
             number=number,
             output_rows=len(plain_rows),
@@ -173,24 +183,25 @@ class Checker:
     def _ask(
         self, job: Any, targets: Sequence[Row], expected: Lineage, engine: str, aggregates: str
     ) -> AnswerCheck:
-        def read() -> dict[ScanName, tuple[str, list[set[int]]]]:
+        def read() -> tuple[dict[ScanName, tuple[str, list[set[int]]]], tuple[int, ...]]:
             lineage = job.lineage(
                 list(targets), engine=engine, mode=self._mode, aggregates=aggregates
             )
-            return {
+            found = {
                 ScanName(scan.table, scan.occurrence): (
                     scan.label,
                     self._rows(scan.row_ids(), len(targets)),
                 )
                 for scan in lineage.scans
             }
+            return found, lineage.missing
 
-        found, seconds = _timed(read)
+        (found, not_found), seconds = _timed(read)
         scans = []
         for scan in sorted({*found, *expected}):
             label, rows = found.get(scan, ("no such scan", []))
             scans.append(_compare(scan, label, rows, expected.get(scan, [])))
-        return AnswerCheck(engine, aggregates, seconds, tuple(scans))
+        return AnswerCheck(engine, aggregates, seconds, tuple(scans), len(not_found))
 
     def _rows(self, ids: Any, targets: int) -> list[set[int]]:
         """The row ids per target, out of an answer's (target,) file and row number columns."""
