@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 import z3
 
+from pushdown.abstraction import Obligation, reduced
 from pushdown.operators import Operator
 from pushdown.rules import RULES
 from pushdown.rules.base import Context, OutputRow
@@ -46,9 +47,10 @@ class Pushed(msgspec.Struct, frozen=True):
 
 
 class Question:
-    """The proof obligations of one operator and one predicate above it."""
+    """One obligation put to the solver."""
 
-    def __init__(self, operator: Operator, above: Expr, context: Context, witnessed: bool) -> None:
+    def __init__(self, obligation: Obligation) -> None:
+        operator, context = obligation.operator, obligation.context
         rule = RULES[type(operator)]
         self._encoder = Encoder()
         self._tables = tuple(
@@ -59,9 +61,12 @@ class Question:
         )
         outputs = rule.meaning(operator, self._tables, self._encoder, context)
         self._selected: list[tuple[OutputRow, Any]] = [
-            (row, z3.And(row.exists, self._encoder.truth(above, row.values))) for row in outputs
+            (row, z3.And(row.exists, self._encoder.truth(obligation.above, row.values)))
+            for row in outputs
         ]
-        self._witness = z3.Or([selected for _, selected in self._selected]) if witnessed else None
+        self._witness = (
+            z3.Or([selected for _, selected in self._selected]) if obligation.witnessed else None
+        )
 
     def exact(self, candidates: Sequence[Expr]) -> Verdict:
         """Whether every candidate is complete and precise, and every input has a lineage row.
@@ -116,8 +121,8 @@ def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) 
     """Move a predicate from an operator's output to its inputs.
 
     Takes for each input the first candidate that is proved complete and precise, else
-    the last (most selective) one that is proved complete. Nothing is lineage of no rows: FALSE
-    stays FALSE all the way down.
+    the last (most selective) one that is proved complete. Nothing is lineage of no rows:
+    FALSE stays FALSE all the way down.
     """
     count = len(context.inputs)
     if above == FALSE:
@@ -126,8 +131,60 @@ def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) 
     if _proved_in_general(type(operator), witnessed):
         below = tuple(candidates[0] for candidates in proposals)
         return Pushed(below, (True,) * count, (False,) * count, (witnessed,) * count)
+    obligation = Obligation(operator, above, proposals, context, witnessed)
+    verdicts = _decided(reduced(obligation))
+    if None in verdicts.chosen:
+        return _complete_parts(obligation)
+    return Pushed(
+        below=tuple(
+            candidates[chosen]
+            for candidates, chosen in zip(proposals, verdicts.chosen, strict=True)
+            if chosen is not None
+        ),
+        precise=verdicts.precise,
+        undecided=verdicts.undecided,
+        witnessed=verdicts.witnessed,
+    )
+
+
+class _Verdicts(msgspec.Struct, frozen=True):
+    """Per input: which candidate (None: no one is complete), and what is proved of it."""
+
+    chosen: tuple[int | None, ...]
+    precise: tuple[bool, ...]
+    undecided: tuple[bool, ...]
+    witnessed: tuple[bool, ...]
+
+
+@functools.lru_cache(maxsize=10_000)
+def _decided(obligation: Obligation) -> _Verdicts:
+    """The solver's verdicts; obligations of the same shape are decided once per process."""
+    count = len(obligation.proposals)
     with LOCK:
-        return _verified(Question(operator, above, context, witnessed), proposals)
+        question = Question(obligation)
+        if question.exact([candidates[0] for candidates in obligation.proposals]) is Verdict.PROVED:
+            return _Verdicts((0,) * count, (True,) * count, (False,) * count, (True,) * count)
+        choices = [_choose(question, i, c) for i, c in enumerate(obligation.proposals)]
+        nonempty = tuple(question.contributes(i) is Verdict.PROVED for i in range(count))
+    chosen, precise, undecided = zip(*choices, strict=True)
+    return _Verdicts(chosen, precise, undecided, nonempty)
+
+
+def _choose(
+    question: Question, index: int, candidates: tuple[Expr, ...]
+) -> tuple[int | None, bool, bool]:
+    best: int | None = None
+    undecided = False
+    for number, candidate in enumerate(candidates):
+        complete = question.complete(index, candidate)
+        if complete is Verdict.PROVED:
+            precise = question.precise(index, candidate)
+            if precise is Verdict.PROVED:
+                return number, True, False
+            undecided |= precise is Verdict.UNKNOWN
+            best = number
+        undecided |= complete is Verdict.UNKNOWN
+    return best, False, undecided
 
 
 @functools.cache
@@ -137,45 +194,28 @@ def _proved_in_general(kind: type[Operator], witnessed: bool) -> bool:
     if general is None:
         return False
     operator, above, context = general()
+    proposals = RULES[kind].propose(operator, above, context)
+    verdicts = _decided(Obligation(operator, above, proposals, context, witnessed))
+    return all(verdicts.precise) and all(verdicts.witnessed) == witnessed
+
+
+def _complete_parts(obligation: Obligation) -> Pushed:
+    """For candidates that are not complete: those of their conjuncts that are."""
     with LOCK:
-        proposals = RULES[kind].propose(operator, above, context)
-        pushed = _verified(Question(operator, above, context, witnessed), proposals)
-    return all(pushed.precise) and all(pushed.witnessed) == witnessed
-
-
-def _verified(question: Question, proposals: tuple[tuple[Expr, ...], ...]) -> Pushed:
-    count = len(proposals)
-    first = tuple(candidates[0] for candidates in proposals)
-    if question.exact(first) is Verdict.PROVED:
-        return Pushed(first, (True,) * count, (False,) * count, (True,) * count)
-    chosen = [_choose(question, i, candidates) for i, candidates in enumerate(proposals)]
+        question = Question(obligation)
+        parts: list[Expr] = []
+        for index, candidates in enumerate(obligation.proposals):
+            number, _, _ = _choose(question, index, candidates)
+            part = _complete_part(question, index, candidates[0])
+            parts.append(part if number is None else candidates[number])
+        precise = [question.precise(index, part) for index, part in enumerate(parts)]
+        nonempty = [question.contributes(index) for index in range(len(parts))]
     return Pushed(
-        below=tuple(candidate for candidate, _, _ in chosen),
-        precise=tuple(precise for _, precise, _ in chosen),
-        undecided=tuple(undecided for _, _, undecided in chosen),
-        witnessed=tuple(question.contributes(i) is Verdict.PROVED for i in range(count)),
+        below=tuple(parts),
+        precise=tuple(verdict is Verdict.PROVED for verdict in precise),
+        undecided=tuple(verdict is Verdict.UNKNOWN for verdict in precise),
+        witnessed=tuple(verdict is Verdict.PROVED for verdict in nonempty),
     )
-
-
-def _choose(
-    question: Question, index: int, candidates: tuple[Expr, ...]
-) -> tuple[Expr, bool, bool]:
-    best: Expr | None = None
-    undecided = False
-    for candidate in candidates:
-        complete = question.complete(index, candidate)
-        if complete is Verdict.PROVED:
-            precise = question.precise(index, candidate)
-            if precise is Verdict.PROVED:
-                return candidate, True, False
-            undecided |= precise is Verdict.UNKNOWN
-            best = candidate
-        undecided |= complete is Verdict.UNKNOWN
-    if best is None:
-        best = _complete_part(question, index, candidates[0])
-        if question.precise(index, best) is Verdict.PROVED:
-            return best, True, False
-    return best, False, undecided
 
 
 def _complete_part(question: Question, index: int, candidate: Expr) -> Expr:

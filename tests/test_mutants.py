@@ -168,11 +168,16 @@ def check(name: str, aggregates: str = "minimal") -> None:
     check_plan(example, infer(example.graph, aggregates), reference)
 
 
+def forget_proofs() -> None:
+    verify._proved_in_general.cache_clear()
+    verify._decided.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def _fresh_proofs() -> Iterator[None]:
-    verify._proved_in_general.cache_clear()
+    forget_proofs()
     yield
-    verify._proved_in_general.cache_clear()
+    forget_proofs()
 
 
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])

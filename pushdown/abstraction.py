@@ -1,0 +1,196 @@
+"""Proof obligations made small: what an operator does not look at becomes one symbol.
+
+The rows of real tables have dozens of columns, most of which a join merely passes on.
+Terms of the predicate above that read only such columns of one side are replaced, all
+together, by one uninterpreted predicate over one column that stands for them. What is
+proved with an arbitrary predicate holds for the terms it stands for: replacing an
+uninterpreted symbol in a valid formula leaves it valid. Then columns and params are
+numbered in the order they appear, so that obligations of one shape are proved once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from pushdown.operators import JOINS, Aggregation, Assignment, GroupBy, Operator, ScalarSubquery
+from pushdown.rules.base import Context
+from symbolic.expr import (
+    TRUE,
+    Column,
+    Expr,
+    Param,
+    call,
+    column_ids,
+    columns_of,
+    conjunction,
+    conjuncts,
+    params_of,
+    transform,
+)
+from symbolic.types import LONG
+
+Proposals = tuple[tuple[Expr, ...], ...]
+
+
+class Obligation(msgspec.Struct, frozen=True):
+    """What is to be proved: the operator, the predicate above, the candidates below."""
+
+    operator: Operator
+    above: Expr
+    proposals: Proposals
+    context: Context
+    witnessed: bool
+
+
+def reduced(obligation: Obligation) -> Obligation:
+    """The obligation over the columns it depends on, under canonical names."""
+    operator = obligation.operator
+    if isinstance(operator, JOINS):
+        return _canonical(_without_bystanders(obligation))
+    if isinstance(operator, GroupBy):
+        return _canonical(obligation)
+    return obligation
+
+
+def _without_bystanders(obligation: Obligation) -> Obligation:
+    sides = [{column.id for column in columns} for columns in obligation.context.inputs]
+    terms = conjuncts(obligation.above)
+    looked_at = _looked_at(obligation, terms, sides)
+    above = list(terms)
+    proposals = list(obligation.proposals)
+    for index, side in enumerate(sides):
+        group = [term for term in terms if (read := column_ids(term)) and read <= side - looked_at]
+        stand_in = call("any", Column(-1 - index, "others", LONG))
+        replaced = [_replace(candidate, group, stand_in) for candidate in proposals[index]]
+        if group and None not in replaced:
+            above = [term for term in above if term not in group] + [stand_in]
+            proposals[index] = tuple(expr for expr in replaced if expr is not None)
+    return msgspec.structs.replace(
+        obligation, above=conjunction(*above), proposals=tuple(proposals)
+    )
+
+
+def _looked_at(
+    obligation: Obligation, terms: Iterable[Expr], sides: list[set[int]]
+) -> frozenset[int]:
+    """Columns of the operator's condition, and all that terms or params connect with them."""
+    new_terms = {
+        term
+        for candidate in sum(obligation.proposals, ())
+        for term in conjuncts(candidate)
+        if term not in terms
+    }
+    params = params_of(*new_terms)
+    seen = column_ids(getattr(obligation.operator, "condition", TRUE)) | column_ids(
+        *(term for term in terms if params_of(term) & params)
+    )
+    while True:
+        more = {
+            column
+            for read in map(column_ids, terms)
+            if not any(read <= side for side in sides) or read & seen
+            for column in read
+        }
+        if more <= seen:
+            return seen
+        seen |= more
+
+
+def _replace(candidate: Expr, group: list[Expr], stand_in: Expr) -> Expr | None:
+    """The candidate with all of the group's terms replaced; None if it has just some of them."""
+    terms = conjuncts(candidate)
+    rest = [term for term in terms if term not in group]
+    if column_ids(*rest) & column_ids(*group):
+        return None
+    present = len(terms) - len(rest)
+    if present == len(group):
+        return conjunction(*rest, stand_in)
+    return candidate if present == 0 else None
+
+
+def _canonical(obligation: Obligation) -> Obligation:
+    rename = _Renaming()
+    operator = _renamed_operator(obligation.operator, rename)
+    above = rename(obligation.above)
+    proposals = tuple(tuple(map(rename, candidates)) for candidates in obligation.proposals)
+    inputs = tuple(
+        tuple(rename.column(column) for column in used) for used in _used_columns(obligation)
+    )
+    context = msgspec.structs.replace(obligation.context, inputs=inputs)
+    return Obligation(operator, above, proposals, context, obligation.witnessed)
+
+
+def _used_columns(obligation: Obligation) -> list[list[Column]]:
+    """Per input the columns that anything reads, in the order of their ids."""
+    operator = obligation.operator
+    read = columns_of(*_expressions(operator), obligation.above, *sum(obligation.proposals, ()))
+    used: list[list[Column]] = []
+    for index, columns in enumerate(obligation.context.inputs):
+        own = {column.id for column in columns} | {-1 - index}
+        if isinstance(operator, ScalarSubquery) and index == 1:
+            used.append(list(columns))
+        else:
+            found = {column.id: column for column in read if column.id in own}
+            used.append([found[column] for column in sorted(found)])
+    return used
+
+
+def _expressions(operator: Any) -> list[Expr]:
+    if isinstance(operator, GroupBy):
+        values = [key.value for key in operator.keys]
+        calls = [aggregation.call for aggregation in operator.aggregations]
+        return [*values, *(arg for aggregate in calls for arg in aggregate.args)]
+    return [getattr(operator, "condition", TRUE)]
+
+
+class _Renaming:
+    """Numbers columns and params in the order in which it meets them."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, int] = {}
+        self._params: dict[int, int] = {}
+
+    def __call__(self, expr: Expr) -> Expr:
+        return transform(expr, self._change)
+
+    def column(self, column: Column) -> Column:
+        number = self._columns.setdefault(column.id, len(self._columns))
+        return Column(number, f"c{number}", column.type, column.nullable)
+
+    def _change(self, node: Expr) -> Expr | None:
+        if isinstance(node, Column):
+            return self.column(node)
+        if isinstance(node, Param):
+            number = self._params.setdefault(node.column, len(self._params))
+            return Param(0, number, f"p{number}", node.type, node.nullable)
+        return None
+
+
+def _renamed_operator(operator: Any, rename: _Renaming) -> Operator:
+    changes: dict[str, Any] = {"id": 0, "origin": None}
+    if isinstance(operator, GroupBy):
+        changes["input"] = 1
+        changes["keys"] = tuple(
+            Assignment(rename.column(key.column), rename(key.value)) for key in operator.keys
+        )
+        changes["aggregations"] = tuple(
+            Aggregation(
+                rename.column(aggregation.column),
+                msgspec.structs.replace(
+                    aggregation.call, args=tuple(map(rename, aggregation.call.args))
+                ),
+            )
+            for aggregation in operator.aggregations
+        )
+        return msgspec.structs.replace(operator, **changes)
+    changes |= {"left": 1, "right": 2}
+    if hasattr(operator, "condition"):
+        changes["condition"] = rename(operator.condition)
+    for name in ("mark", "column"):
+        if hasattr(operator, name):
+            changes[name] = rename.column(getattr(operator, name))
+    renamed: Operator = msgspec.structs.replace(operator, **changes)
+    return renamed
