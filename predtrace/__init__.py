@@ -1,1 +1,78 @@
-"""Row-level lineage for data pipelines by predicate pushdown."""
+"""Row-level lineage for data pipelines by predicate pushdown.
+
+    trace = predtrace.trace(df)                      # infers, runs nothing
+    job = trace.run(store="lineage/")                # runs the pipeline, keeps what lineage needs
+    rows = job.lineage({"priority": "1-URGENT"})     # source rows, computed when read
+    rows["orders"].head(20)
+
+The names below are loaded when first used, so that importing this package is fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from predtrace.api import JobHandle, Trace, open_job, trace
+    from predtrace.errors import (
+        EngineError,
+        EnvironmentError_,
+        JobFormatError,
+        NonDeterministicError,
+        PredTraceError,
+        SourceError,
+        StoreError,
+        TargetError,
+        UnsupportedOperatorError,
+    )
+    from predtrace.lineage import Lineage
+
+_HOMES = {
+    **dict.fromkeys(("JobHandle", "Trace", "open_job", "trace"), "predtrace.api"),
+    "Lineage": "predtrace.lineage",
+    **dict.fromkeys(
+        (
+            "EngineError",
+            "EnvironmentError_",
+            "JobFormatError",
+            "NonDeterministicError",
+            "PredTraceError",
+            "SourceError",
+            "StoreError",
+            "TargetError",
+            "UnsupportedOperatorError",
+        ),
+        "predtrace.errors",
+    ),
+}
+
+__all__ = [
+    "EngineError",
+    "EnvironmentError_",
+    "JobFormatError",
+    "JobHandle",
+    "Lineage",
+    "NonDeterministicError",
+    "PredTraceError",
+    "SourceError",
+    "StoreError",
+    "TargetError",
+    "Trace",
+    "UnsupportedOperatorError",
+    "open_job",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -124,6 +124,12 @@ class Evaluation(Protocol):
     def rows(self, requests: Sequence[ScanRequest]) -> Rows:
         """The union, by row identity, of what several scans of one source select."""
 
+    def check(self, requests: Sequence[ScanRequest]) -> None:
+        """Raise EngineError if the files turn out not to be readable as the job read them."""
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+
 
 class Engine(Protocol):
     """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""

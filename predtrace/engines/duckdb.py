@@ -108,6 +108,15 @@ class DuckDBEvaluation:
         sources = [self._source(request.source, request.columns) for request in requests]
         return DuckDBRows(self, RowsQuery(self._queries, requests, sources, bounds))
 
+    def check(self, requests: Sequence[ScanRequest]) -> None:
+        """Raise EngineError if the files have types that DuckDB reads otherwise."""
+        for request in requests:
+            self._source(request.source, request.columns)
+            link = request.link
+            while isinstance(link, StoredLink):
+                self._stored(link.folder, link.columns)
+                link = link.parent
+
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with what is known of the bound row put in."""
         return self._queries.readable_predicate(request, self._bound(request.link))
@@ -180,11 +189,9 @@ class DuckDBEvaluation:
             return Bound(name=name, rows=rows, never_null=never_null)
         row = self.arrow(exp.select("*").from_(exp.to_table(name))).to_pylist()[0]
         values = row_literals(columns, row)
-        return Bound(
-            name=name, rows=1, values=values, target=row[TARGET], never_null=never_null
-        )
+        return Bound(name=name, rows=1, values=values, target=row[TARGET], never_null=never_null)
 
-    def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expression:
+    def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(file.path for file in source.files)
         types = self._types(files, partitioned=bool(source.partition_columns))
         return source_relation(source, columns, types, self._file_type(files))
@@ -200,7 +207,7 @@ class DuckDBEvaluation:
                 self._file_types[files] = name
             return self._file_types.get(files, "VARCHAR")
 
-    def _stored(self, folder: str, columns: Sequence[Column]) -> exp.Expression:
+    def _stored(self, folder: str, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(stored_files(folder))
         return stored_relation(files, columns, self._types(files, partitioned=False))
 

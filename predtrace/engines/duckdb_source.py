@@ -23,6 +23,7 @@ from symbolic.types import (
     Float,
     Integer,
     Map,
+    Null,
     Record,
     String,
     Timestamp,
@@ -71,9 +72,9 @@ def _columns_obstacle(source: Source) -> str | None:
     return None
 
 
-def files_reader(files: Sequence[str], *, partitioned: bool = False) -> exp.Expression:
+def files_reader(files: Sequence[str], *, partitioned: bool = False) -> exp.Expr:
     """``read_parquet`` over exactly these files, with file name and row number."""
-    options: dict[str, exp.Expression] = {
+    options: dict[str, exp.Expr] = {
         _ROW_COLUMN: exp.true(),
         "filename": text_literal(_FILE_COLUMN),
         "hive_partitioning": exp.Boolean(this=partitioned),
@@ -94,12 +95,13 @@ def _literal_glob(path: str) -> str:
 
 def source_relation(
     source: Source, columns: Sequence[Column], stored: dict[str, str], file_type: str
-) -> exp.Expression:
+) -> exp.Expr:
     """The source as a relation with physical names, ``file`` and ``row``.
 
     `file_type` is an ENUM of the source's files, so that a row's identity is two numbers
-    (`file_index` will not do: it counts the files left after pruning). `stored` are the column types that DuckDB finds in the files. Raises EngineError if
-    one is not what the job's record says and no exact conversion is known.
+    (`file_index` will not do: it counts the files left after pruning). `stored` are the
+    column types that DuckDB finds in the files. Raises EngineError if one is not what the
+    job's record says and no exact conversion is known.
     """
     if not source.files:
         return _empty(columns)
@@ -116,8 +118,8 @@ def source_relation(
     return exp.select(*taken).from_(reader).subquery()
 
 
-def _empty(columns: Sequence[Column]) -> exp.Expression:
-    def null(data_type: DataType) -> exp.Expression:
+def _empty(columns: Sequence[Column]) -> exp.Expr:
+    def null(data_type: DataType) -> exp.Expr:
         return exp.Cast(this=exp.Null(), to=sql_type(data_type, "duckdb"))
 
     taken = [exp.alias_(null(column.type), physical_name(column.id)) for column in columns]
@@ -126,7 +128,7 @@ def _empty(columns: Sequence[Column]) -> exp.Expression:
     return exp.select(*taken).where(exp.false()).subquery()
 
 
-def _column(source: Source, column: Column, stored: dict[str, str]) -> exp.Expression:
+def _column(source: Source, column: Column, stored: dict[str, str]) -> exp.Expr:
     # Spark finds a catalog's columns in files without regard to case; so does DuckDB.
     lowered = {name.lower(): kind for name, kind in stored.items()}
     found = stored.get(column.name, lowered.get(column.name.lower()))
@@ -140,19 +142,24 @@ def _column(source: Source, column: Column, stored: dict[str, str]) -> exp.Expre
     return read_as(read, column.type, found, f"{source.name}.{column.name}")
 
 
-def read_as(
-    read: exp.Expression, wanted: DataType, found: str, where: str
-) -> exp.Expression:
+def read_as(read: exp.Expr, wanted: DataType, found: str, where: str) -> exp.Expr:
     """A stored column as its declared type.
 
     Raises EngineError if the stored type needs a conversion that may not be exact.
     """
+    if isinstance(wanted, Null):
+        # Parquet has no void type; what stands for it holds nothing.
+        return exp.Null()
     if found.replace('"', "") == duckdb_type_name(wanted):
         return read
     if isinstance(wanted, Timestamp) and wanted.zoned and found == "TIMESTAMP":
         # INT96 (as Spark writes by default) holds UTC, but DuckDB sees no zone in it.
         return exp.AtTimeZone(this=read, zone=text_literal("UTC"))
-    if isinstance(wanted, Integer) and found in _INTEGER_BITS and _INTEGER_BITS[found] <= wanted.bits:
+    if (
+        isinstance(wanted, Integer)
+        and found in _INTEGER_BITS
+        and _INTEGER_BITS[found] <= wanted.bits
+    ):
         return exp.Cast(this=read, to=sql_type(wanted, "duckdb"))
     raise EngineError(
         f"{where} is stored as {found}, not as {type_name(wanted)}; use engine='spark'"
@@ -189,7 +196,7 @@ def duckdb_type_name(data_type: DataType) -> str:
 
 def stored_relation(
     files: Sequence[str], columns: Sequence[Column], stored: dict[str, str]
-) -> exp.Expression:
+) -> exp.Expr:
     """Columns of a stored result, with their declared types."""
     if not files:
         return _empty(columns)

@@ -6,14 +6,13 @@ measures every one against Spark on boundary values.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from predtrace.engines.literals import cast_to, number, sql_type
 from predtrace.engines.sql import (
     CONNECTIVES,
-    Args,
-    Builder,
-    Spelling,
     build_cast,
     build_like,
     literal_argument,
@@ -23,11 +22,14 @@ from predtrace.engines.sql import (
 from symbolic.expr import Call
 from symbolic.types import Decimal, YearMonthInterval
 
+if TYPE_CHECKING:
+    from predtrace.engines.sql import Args, Builder, Spelling
+
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _WIDEST = 38
 
 
-def _total(value: exp.Expression) -> exp.Expression:
+def _total(value: exp.Expr) -> exp.Expr:
     """NULL instead of an error (an overflow)."""
     return named("try", value)
 
@@ -39,7 +41,7 @@ def _arithmetic(kind: type[exp.Binary]) -> Builder:
     has a wider type: the operands are widened first, which is exact.
     """
 
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         operands = [
             exp.Cast(this=arg, to=sql_type(call.type, "duckdb"))
             if isinstance(call.type, Decimal)
@@ -51,7 +53,7 @@ def _arithmetic(kind: type[exp.Binary]) -> Builder:
     return build
 
 
-def _multiply(call: Call, args: Args) -> exp.Expression:
+def _multiply(call: Call, args: Args) -> exp.Expr:
     left, right = args
     if isinstance(call.type, Decimal):
         scale = call.args[0].type.scale if isinstance(call.args[0].type, Decimal) else 0
@@ -61,7 +63,7 @@ def _multiply(call: Call, args: Args) -> exp.Expression:
     return _total(exp.Mul(this=left, expression=right))
 
 
-def _substring(call: Call, args: Args) -> exp.Expression:
+def _substring(call: Call, args: Args) -> exp.Expr:
     # Spark reads position 0 as 1; SQL (and DuckDB) as one before the first.
     position = literal_argument(call, 1)
     return named("substring", args[0], args[1] if position else number(1), *args[2:])
@@ -74,14 +76,14 @@ def _trim(name: str) -> Builder:
     )
 
 
-def _char_pad(call: Call, args: Args) -> exp.Expression:
+def _char_pad(call: Call, args: Args) -> exp.Expr:
     text, length = args
     short = exp.LT(this=named("length", text), expression=length.copy())
     padded = named("rpad", text.copy(), length.copy(), exp.Literal.string(" "))
     return exp.Case(ifs=[exp.If(this=short, true=padded)], default=text.copy())
 
 
-def _concat(call: Call, args: Args) -> exp.Expression:
+def _concat(call: Call, args: Args) -> exp.Expr:
     # DuckDB's concat() skips NULLs.
     whole = args[0]
     for arg in args[1:]:
@@ -92,7 +94,7 @@ def _concat(call: Call, args: Args) -> exp.Expression:
 def _field(name: str, plus: int = 0) -> Builder:
     """A part of a date, shifted where the engines count differently."""
 
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         value = named(name, *args)
         if plus:
             value = exp.paren(exp.Add(this=value, expression=number(plus)), copy=False)
@@ -102,29 +104,29 @@ def _field(name: str, plus: int = 0) -> Builder:
 
 
 def _date_shift(kind: type[exp.Binary]) -> Builder:
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         days = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
         return _total(kind(this=args[0], expression=days))
 
     return build
 
 
-def _date_diff(call: Call, args: Args) -> exp.Expression:
+def _date_diff(call: Call, args: Args) -> exp.Expr:
     days = exp.paren(exp.Sub(this=args[0], expression=args[1]), copy=False)
     return exp.Cast(this=days, to=exp.DataType.build("INT"))
 
 
-def _months_later(date: exp.Expression, months: exp.Expression) -> exp.Expression:
+def _months_later(date: exp.Expr, months: exp.Expr) -> exp.Expr:
     moved = _total(exp.Add(this=date, expression=months))
     return exp.Cast(this=moved, to=exp.DataType.build("DATE"))
 
 
-def _add_months(call: Call, args: Args) -> exp.Expression:
+def _add_months(call: Call, args: Args) -> exp.Expr:
     months = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
     return _months_later(args[0], named("to_months", months))
 
 
-def _date_add_interval(call: Call, args: Args) -> exp.Expression:
+def _date_add_interval(call: Call, args: Args) -> exp.Expr:
     amount = literal_argument(call, 1)
     if not isinstance(amount, int):
         return exp.Cast(this=exp.Null(), to=sql_type(call.type, "duckdb"))
@@ -133,7 +135,7 @@ def _date_add_interval(call: Call, args: Args) -> exp.Expression:
     return _total(exp.Add(this=args[0], expression=number(amount // _MICROSECONDS_PER_DAY)))
 
 
-def _is_nan(call: Call, args: Args) -> exp.Expression:
+def _is_nan(call: Call, args: Args) -> exp.Expr:
     return named("coalesce", named("isnan", *args), exp.Boolean(this=False))
 
 

@@ -79,7 +79,9 @@ def _arithmetic(call: Call, settings: EngineSettings) -> str | None:
         same = all(arg.type == result for arg in call.args)
         if same and settings.ansi:
             return None
-        return "integers overflow otherwise without ANSI mode" if same else "operands differ in type"
+        return (
+            "integers overflow otherwise without ANSI mode" if same else "operands differ in type"
+        )
     if isinstance(result, Decimal) and all(isinstance(arg.type, Decimal) for arg in call.args):
         expected = _decimal_result(call)
         if expected == result:
@@ -123,7 +125,7 @@ def _exact_cast(source: DataType, result: DataType) -> bool:
             return precision <= _EXACT_IN_DOUBLE
         case Float(32), Float(64):
             return True
-        case (Integer() | Date()), String():
+        case ((Integer() | Date()), String()):
             return True
         case Decimal(scale=scale), String():
             # Above, Java turns to scientific notation.
@@ -313,5 +315,4 @@ def readable(data_type: DataType) -> bool:
         case Map(key, value):
             return readable(key) and readable(value)
         case _:
-            return not isinstance(data_type, (*_UNREADABLE, Null))
-
+            return not isinstance(data_type, _UNREADABLE)

@@ -88,13 +88,13 @@ def _record_text(fields: list[tuple[str, str]], dialect: str) -> str:
     return f"STRUCT<{parts}>"
 
 
-def cast_to(value: exp.Expression, data_type: DataType, dialect: str) -> exp.Expression:
+def cast_to(value: exp.Expr, data_type: DataType, dialect: str) -> exp.Expr:
     """A cast that gives NULL where it fails."""
     kind = exp.TryCast if dialect == "duckdb" else exp.Cast
     return kind(this=value, to=sql_type(data_type, dialect))
 
 
-def sql_literal(literal: Literal, dialect: str) -> exp.Expression:
+def sql_literal(literal: Literal, dialect: str) -> exp.Expr:
     """The constant with its type. Raises EngineError for a type that has no literals."""
     if isinstance(literal.type, Null):
         return exp.Null()
@@ -108,20 +108,20 @@ def sql_literal(literal: Literal, dialect: str) -> exp.Expression:
 
 def has_literals(data_type: DataType) -> bool:
     """Whether values of the type can be written as literals."""
-    return type(data_type) in _LITERALS
+    return type(data_type) in _LITERALS or isinstance(data_type, Null)
 
 
-def text_literal(text: str) -> exp.Expression:
+def text_literal(text: str) -> exp.Expr:
     """A string constant."""
     return exp.Literal.string(text)
 
 
-def number(value: int) -> exp.Expression:
+def number(value: int) -> exp.Expr:
     """A plain integer constant, for positions and lengths."""
     return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
 
 
-def _text(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _text(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     if "\x00" not in value:
         return text_literal(value)
     # Parsers end a statement at NUL.
@@ -130,16 +130,16 @@ def _text(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
     return exp.Anonymous(this="decode", expressions=[unhexed, *charset])
 
 
-def _binary(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _binary(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     return exp.Anonymous(this="unhex", expressions=[text_literal(bytes(value).hex())])
 
 
-def _boolean(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _boolean(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     return exp.Boolean(this=bool(value))
 
 
-def _as_text(spell: Callable[[Any], str]) -> Callable[[Any, DataType, str], exp.Expression]:
-    def build(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _as_text(spell: Callable[[Any], str]) -> Callable[[Any, DataType, str], exp.Expr]:
+    def build(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
         return exp.Cast(this=text_literal(spell(value)), to=sql_type(data_type, dialect))
 
     return build
@@ -159,29 +159,31 @@ def _spell_instant(value: dt.datetime) -> str:
     return f"{day} {value.time().replace(tzinfo=None).isoformat('microseconds')}"
 
 
-def _timestamp(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _timestamp(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     zoned = isinstance(data_type, Timestamp) and data_type.zoned
     text = _spell_instant(value) + ("+00:00" if zoned else "")
     return exp.Cast(this=text_literal(text), to=sql_type(data_type, dialect))
 
 
-def _months(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _months(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     name, before = ("to_months", []) if dialect == "duckdb" else ("make_ym_interval", [number(0)])
     return exp.Anonymous(this=name, expressions=[*before, number(value)])
 
 
-def _microseconds(value: Any, data_type: DataType, dialect: str) -> exp.Expression:
+def _microseconds(value: Any, data_type: DataType, dialect: str) -> exp.Expr:
     if dialect == "duckdb":
         return exp.Anonymous(this="to_microseconds", expressions=[number(value)])
     seconds = exp.Cast(
-        this=text_literal(f"{'-' if value < 0 else ''}{abs(value) // 10**6}.{abs(value) % 10**6:06d}"),
+        this=text_literal(
+            f"{'-' if value < 0 else ''}{abs(value) // 10**6}.{abs(value) % 10**6:06d}"
+        ),
         to=exp.DataType.build("DECIMAL(18, 6)", dialect=dialect),
     )
     arguments = [number(0), number(0), number(0), seconds]
     return exp.Anonymous(this="make_dt_interval", expressions=arguments)
 
 
-_LITERALS: dict[type[TypeBase], Callable[[Any, DataType, str], exp.Expression]] = {
+_LITERALS: dict[type[TypeBase], Callable[[Any, DataType, str], exp.Expr]] = {
     Boolean: _boolean,
     Integer: _as_text(str),
     Float: _as_text(_spell_float),

@@ -9,6 +9,7 @@ Shared by the SQL engines. The relations that queries read are given by name:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from sqlglot import exp
@@ -16,9 +17,12 @@ from sqlglot import exp
 from predtrace.engines.base import TARGET, ScanRequest, output_names, physical_name, target_name
 from predtrace.engines.literals import number, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
-from predtrace.engines.sql import Compiler, Spelling
+from predtrace.engines.sql import Compiler
 from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, bind, conjuncts, params_of
 from symbolic.types import LONG
+
+if TYPE_CHECKING:
+    from predtrace.engines.sql import Spelling
 
 FILE = "file"
 ROW = "row"
@@ -46,10 +50,10 @@ class Match(msgspec.Struct, frozen=True):
     """
 
     body: exp.Select
-    target: exp.Expression
+    target: exp.Expr
     repeats: bool = False
 
-    def project(self, *expressions: exp.Expression) -> exp.Select:
+    def project(self, *expressions: exp.Expr) -> exp.Select:
         """The query with these output expressions."""
         return self.body.copy().select(*expressions, copy=False)
 
@@ -63,7 +67,7 @@ class Queries:
         self._spellings = spellings
 
     def bound_rows(
-        self, stored: exp.Expression, columns: Sequence[Column], predicate: Expr, parent: Bound
+        self, stored: exp.Expr, columns: Sequence[Column], predicate: Expr, parent: Bound
     ) -> exp.Select:
         """The rows of a stored relation that some row of `parent` selects, distinct."""
         match = self.match(stored, predicate, parent)
@@ -72,7 +76,7 @@ class Queries:
             *(exp.column(physical_name(column.id), table="s") for column in columns),
         ).distinct(copy=False)
 
-    def match(self, source: exp.Expression, predicate: Expr, bound: Bound) -> Match:
+    def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
         body = exp.Select().from_(_aliased(source, "s"))
         if bound.rows == 0:
@@ -81,9 +85,13 @@ class Queries:
             predicate = bind(predicate, bound.values)
         # What is still unbound stays a join (a value of a type without literals).
         if not params_of(predicate) and bound.values is not None:
-            return Match(self._where(body, conjuncts(filter_form(predicate))), self._number(bound.target))
-        return self._numbered(body, predicate, bound) if self.numbered else self._semi(
-            body, predicate, bound
+            return Match(
+                self._where(body, conjuncts(filter_form(predicate))), self._number(bound.target)
+            )
+        return (
+            self._numbered(body, predicate, bound)
+            if self.numbered
+            else self._semi(body, predicate, bound)
         )
 
     def _where(self, body: exp.Select, terms: Sequence[Expr]) -> exp.Select:
@@ -99,7 +107,9 @@ class Queries:
         on = [_equality(key, compiler, bound) for key in parts.keys]
         on += [compiler(term) for term in parts.residual]
         if on:
-            body.join(kept.subquery("b"), on=exp.and_(*on, copy=False), join_type="semi", copy=False)
+            body.join(
+                kept.subquery("b"), on=exp.and_(*on, copy=False), join_type="semi", copy=False
+            )
         elif parts.bound or not bound.rows:
             body.where(exp.Exists(this=kept), copy=False)
         return Match(body, self._number(0))
@@ -109,8 +119,8 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
-        values: dict[str, exp.Expression] = {TARGET: exp.column(TARGET, table="b")}
-        on: list[exp.Expression] = []
+        values: dict[str, exp.Expr] = {TARGET: exp.column(TARGET, table="b")}
+        on: list[exp.Expr] = []
         for index, key in enumerate(parts.keys):
             values[f"k{index}"] = compiler(key.bound)
             on.append(_equality(key, compiler, bound, exp.column(f"k{index}", table="b")))
@@ -125,7 +135,7 @@ class Queries:
         body.join(kept.subquery("b"), on=condition, join_type="inner", copy=False)
         return Match(body, exp.column(TARGET, table="b"), repeats=not parts.unique)
 
-    def _number(self, target: int) -> exp.Expression:
+    def _number(self, target: int) -> exp.Expr:
         return exp.Cast(this=number(target), to=sql_type(LONG, self.dialect))
 
     def _compiler(self) -> Compiler:
@@ -150,8 +160,8 @@ class Queries:
 
 
 def _equality(
-    key: Key, compiler: Compiler, bound: Bound, value: exp.Expression | None = None
-) -> exp.Expression:
+    key: Key, compiler: Compiler, bound: Bound, value: exp.Expr | None = None
+) -> exp.Expr:
     """The join condition of a key: a plain ``=`` wherever NULL cannot meet NULL.
 
     Only that lets engines filter the scan by the keys that they hashed.
@@ -163,7 +173,7 @@ def _equality(
     return kind(this=compiler(key.scanned), expression=value or compiler(key.bound))
 
 
-def _aliased(relation: exp.Expression, name: str) -> exp.Expression:
+def _aliased(relation: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(relation, name, table=True)
 
 
@@ -177,7 +187,7 @@ class RowsQuery:
         self,
         queries: Queries,
         requests: Sequence[ScanRequest],
-        sources: Sequence[exp.Expression],
+        sources: Sequence[exp.Expr],
         bounds: Sequence[Bound],
     ) -> None:
         self._numbered = queries.numbered
@@ -187,6 +197,11 @@ class RowsQuery:
             queries.match(source, request.predicate, bound)
             for request, source, bound in zip(requests, sources, bounds, strict=True)
         ]
+
+    @property
+    def needs_identity(self) -> bool:
+        """Whether the queries tell rows apart by ``file`` and ``row``."""
+        return self._repeats
 
     @property
     def _repeats(self) -> bool:
@@ -240,7 +255,7 @@ class RowsQuery:
             .join(pairs, on=exp.and_(*same_row, copy=False), join_type="inner")
         )
 
-    def _target(self, value: exp.Expression) -> list[exp.Expression]:
+    def _target(self, value: exp.Expr) -> list[exp.Expr]:
         if not self._numbered:
             return []
         return [exp.alias_(value.copy(), target_name(self._columns), quoted=True)]

@@ -6,14 +6,13 @@ Arguments stand in Catalyst's order.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from predtrace.engines.literals import number, sql_type
 from predtrace.engines.sql import (
     CONNECTIVES,
-    Args,
-    Builder,
-    Spelling,
     build_cast,
     build_like,
     infix,
@@ -24,10 +23,13 @@ from predtrace.engines.sql import (
 from symbolic.expr import Call, Literal
 from symbolic.types import DayTimeInterval, Decimal, Map, Record, Timestamp
 
+if TYPE_CHECKING:
+    from predtrace.engines.sql import Args, Builder, Spelling
+
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
-def _char_pad(call: Call, args: Args) -> exp.Expression:
+def _char_pad(call: Call, args: Args) -> exp.Expr:
     text, length = args
     too_short = exp.LT(this=named("length", text), expression=length.copy())
     padded = named("rpad", text.copy(), length.copy(), exp.Literal.string(" "))
@@ -35,7 +37,7 @@ def _char_pad(call: Call, args: Args) -> exp.Expression:
 
 
 def _trim(position: str | None) -> Builder:
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         if len(args) == 1:
             return named({None: "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[position], *args)
         return exp.Trim(this=args[0], expression=args[1], position=position or "BOTH")
@@ -43,24 +45,24 @@ def _trim(position: str | None) -> Builder:
     return build
 
 
-def _field(call: Call, args: Args) -> exp.Expression:
+def _field(call: Call, args: Args) -> exp.Expr:
     name = str(literal_argument(call, 1))
     return exp.Dot(this=args[0], expression=exp.to_identifier(name, quoted=True))
 
 
-def _item(call: Call, args: Args) -> exp.Expression:
+def _item(call: Call, args: Args) -> exp.Expr:
     # Both give NULL for what is absent.
     return named("try_element_at" if isinstance(call.args[0].type, Map) else "get", *args)
 
 
-def _struct(call: Call, args: Args) -> exp.Expression:
+def _struct(call: Call, args: Args) -> exp.Expr:
     assert isinstance(call.type, Record)
     names = [exp.Literal.string(field.name) for field in call.type.fields]
     pairs = zip(names, args, strict=True)
     return named("named_struct", *(part for pair in pairs for part in pair))
 
 
-def _date_add_interval(call: Call, args: Args) -> exp.Expression:
+def _date_add_interval(call: Call, args: Args) -> exp.Expr:
     date, interval = args
     moved_by = call.args[1]
     whole_days = isinstance(moved_by.type, DayTimeInterval) and not isinstance(call.type, Timestamp)
@@ -72,27 +74,27 @@ def _date_add_interval(call: Call, args: Args) -> exp.Expression:
     return named("date_add", date, exp.Extract(this=exp.var("DAY"), expression=interval))
 
 
-def _unscaled(call: Call, args: Args) -> exp.Expression:
+def _unscaled(call: Call, args: Args) -> exp.Expr:
     argument = call.args[0].type
     scale = argument.scale if isinstance(argument, Decimal) else 0
     shifted = exp.Mul(this=args[0], expression=_power_of_ten(scale))
     return exp.Cast(this=shifted, to=sql_type(call.type, "spark"))
 
 
-def _decimal_of(call: Call, args: Args) -> exp.Expression:
+def _decimal_of(call: Call, args: Args) -> exp.Expr:
     scale = call.type.scale if isinstance(call.type, Decimal) else 0
     whole = exp.Cast(this=args[0], to=sql_type(Decimal(19, 0), "spark"))
     quotient = exp.Div(this=whole, expression=_power_of_ten(scale))
     return exp.Cast(this=quotient, to=sql_type(call.type, "spark"))
 
 
-def _power_of_ten(scale: int) -> exp.Expression:
+def _power_of_ten(scale: int) -> exp.Expr:
     return exp.Cast(
         this=exp.Literal.string(str(10**scale)), to=sql_type(Decimal(scale + 1, 0), "spark")
     )
 
 
-def _normalize_float(call: Call, args: Args) -> exp.Expression:
+def _normalize_float(call: Call, args: Args) -> exp.Expr:
     # -0.0 + 0 is 0.0; NaNs are alike to every comparison.
     zero = exp.Cast(this=exp.Literal.number(0), to=sql_type(call.type, "spark"))
     return exp.paren(exp.Add(this=args[0], expression=zero), copy=False)

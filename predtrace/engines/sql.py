@@ -9,7 +9,7 @@ evaluated it on. What an engine does not evaluate as Spark does is in `faithful`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from sqlglot import exp
 
@@ -18,9 +18,10 @@ from predtrace.engines.literals import cast_to, sql_literal
 from predtrace.errors import EngineError
 from symbolic.expr import Call, Column, Expr, Literal, Param
 
-Args = Sequence[exp.Expression]
-Builder = Callable[[Call, Args], exp.Expression]
-Spelling = Union[str, Builder]
+if TYPE_CHECKING:
+    Args = Sequence[exp.Expr]
+    Builder = Callable[[Call, Args], exp.Expr]
+    Spelling = Union[str, Builder]
 
 
 class Compiler:
@@ -34,8 +35,8 @@ class Compiler:
         self,
         dialect: str,
         spellings: Mapping[str, Spelling],
-        columns: Mapping[int, exp.Expression] | None = None,
-        params: Mapping[int, exp.Expression] | None = None,
+        columns: Mapping[int, exp.Expr] | None = None,
+        params: Mapping[int, exp.Expr] | None = None,
         scanned: str = "s",
         bound: str = "b",
     ) -> None:
@@ -46,7 +47,7 @@ class Compiler:
         self._scanned = scanned
         self._bound = bound
 
-    def __call__(self, expr: Expr) -> exp.Expression:
+    def __call__(self, expr: Expr) -> exp.Expr:
         """The expression in SQL. Raises EngineError for a function without a spelling."""
         match expr:
             case Column(id=id):
@@ -67,11 +68,11 @@ class Compiler:
                 return spelling(expr, compiled)
 
 
-def _read(given: exp.Expression | None, column_id: int, table: str) -> exp.Expression:
+def _read(given: exp.Expr | None, column_id: int, table: str) -> exp.Expr:
     return exp.column(physical_name(column_id), table=table) if given is None else given.copy()
 
 
-def named(name: str, *args: exp.Expression) -> exp.Expression:
+def named(name: str, *args: exp.Expr) -> exp.Expr:
     """A call of a function by name."""
     return exp.Anonymous(this=name, expressions=list(args))
 
@@ -79,7 +80,7 @@ def named(name: str, *args: exp.Expression) -> exp.Expression:
 def infix(kind: type[exp.Binary]) -> Builder:
     """An operator between two arguments, in parentheses."""
 
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         left, right = args
         return exp.paren(kind(this=left, expression=right), copy=False)
 
@@ -89,7 +90,7 @@ def infix(kind: type[exp.Binary]) -> Builder:
 def chain(kind: type[exp.Binary]) -> Builder:
     """An associative operator among two or more arguments."""
 
-    def build(call: Call, args: Args) -> exp.Expression:
+    def build(call: Call, args: Args) -> exp.Expr:
         whole = args[0]
         for arg in args[1:]:
             whole = kind(this=whole, expression=arg)
@@ -98,12 +99,12 @@ def chain(kind: type[exp.Binary]) -> Builder:
     return build
 
 
-def suffix(after: Callable[[exp.Expression], exp.Expression]) -> Builder:
+def suffix(after: Callable[[exp.Expr], exp.Expr]) -> Builder:
     """A test of one argument, in parentheses."""
     return lambda call, args: exp.paren(after(args[0]), copy=False)
 
 
-def build_case(call: Call, args: Args) -> exp.Expression:
+def build_case(call: Call, args: Args) -> exp.Expr:
     """CASE from ``when, then, …, else``."""
     branches = [
         exp.If(this=when, true=then) for when, then in zip(args[:-1:2], args[1::2], strict=True)
@@ -111,7 +112,7 @@ def build_case(call: Call, args: Args) -> exp.Expression:
     return exp.Case(ifs=branches, default=args[-1])
 
 
-def build_in(call: Call, args: Args) -> exp.Expression:
+def build_in(call: Call, args: Args) -> exp.Expr:
     """IN from the value, then the list."""
     return exp.paren(exp.In(this=args[0], expressions=list(args[1:])), copy=False)
 
@@ -119,8 +120,8 @@ def build_in(call: Call, args: Args) -> exp.Expression:
 def build_like(kind: type[exp.Binary]) -> Builder:
     """LIKE, with the escape character unless there is none."""
 
-    def build(call: Call, args: Args) -> exp.Expression:
-        matched: exp.Expression = kind(this=args[0], expression=args[1])
+    def build(call: Call, args: Args) -> exp.Expr:
+        matched: exp.Expr = kind(this=args[0], expression=args[1])
         if len(args) > 2:
             matched = exp.Escape(this=matched, expression=args[2])
         return exp.paren(matched, copy=False)

@@ -1,0 +1,382 @@
+"""The public API: trace a pipeline, run it, ask its job for lineage."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from predtrace.errors import PredTraceError, StoreError
+from predtrace.inference.plan import Intermediate, LineagePlan
+from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
+from predtrace.jobs.store import JobStore, JobWriter
+from predtrace.lineage import Lineage
+from predtrace.questions import active_session, ask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from predtrace.frontends.spark import SparkPipeline
+    from predtrace.frontends.spark.execute import RunResult
+    from predtrace.report.explanation import Explanation
+    from pushdown.graph import OperatorGraph
+
+_READINGS = {"minimal": ("minimal",), "whole": ("whole",), "both": ("minimal", "whole")}
+_KEEPS = ("inline", "late")
+
+
+def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace:
+    """Read a pipeline: a Spark DataFrame, or SQL text (over the active session's tables).
+
+    Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError for what
+    cannot be traced, SourceError for sources that cannot be told apart or read.
+    """
+    from predtrace.frontends.spark import read_pipeline
+
+    if isinstance(pipeline, str) and spark is None:
+        spark = active_session()
+        if spark is None:
+            raise PredTraceError("SQL text needs a Spark session: trace(text, spark)")
+    return Trace(read_pipeline(pipeline, spark))
+
+
+class Trace:
+    """A pipeline that was read, with its lineage plans (inferred when first needed)."""
+
+    def __init__(self, pipeline: SparkPipeline) -> None:
+        self._pipeline = pipeline
+        self._plans: dict[str, LineagePlan] = {}
+        self._seconds: dict[str, float] = {}
+
+    @property
+    def graph(self) -> OperatorGraph:
+        """The pipeline's operators."""
+        return self._pipeline.graph
+
+    @property
+    def plans(self) -> dict[str, LineagePlan]:
+        """The lineage plans for both readings of min and max: ``minimal`` and ``whole``."""
+        return {aggregates: self.plan(aggregates) for aggregates in _READINGS["both"]}
+
+    @property
+    def inference_seconds(self) -> float:
+        """What inferring the ``minimal`` plan took."""
+        self.plan("minimal")
+        return self._seconds["minimal"]
+
+    def plan(self, aggregates: str = "minimal") -> LineagePlan:
+        """The lineage plan for one reading of min and max."""
+        (reading,) = _readings(aggregates, one=True)
+        if reading not in self._plans:
+            from predtrace.inference import infer
+
+            estimates = self._pipeline.estimates()
+            started = time.perf_counter()
+            self._plans[reading] = infer(self.graph, aggregates=reading, estimates=estimates)
+            self._seconds[reading] = time.perf_counter() - started
+        return self._plans[reading]
+
+    def explain(self, aggregates: str = "minimal") -> Explanation:
+        """Per operator the predicates and the verdict, and what is stored and why.
+
+        With ``both`` the plan for ``minimal`` is shown.
+        """
+        from predtrace.report.explanation import Explanation
+
+        reading = _readings(aggregates)[0]
+        return Explanation(self.graph, self.plan(reading))
+
+    def run(
+        self,
+        store: str | os.PathLike[str],
+        keep: str = "inline",
+        aggregates: str = "minimal",
+        keep_output: bool = True,
+    ) -> JobHandle:
+        """Run the pipeline once and keep in `store` what lineage needs.
+
+        `keep` is ``inline`` (intermediates are stored on the way) or ``late`` (the
+        pipeline runs untouched; they are stored in the background afterwards).
+        `aggregates` says which readings of min and max can be asked for later:
+        ``minimal``, ``whole`` or ``both``. Raises StoreError if the store cannot be
+        written; errors of the pipeline are Spark's own. A run that fails or is
+        interrupted leaves no job.
+        """
+        if keep not in _KEEPS:
+            raise PredTraceError(f"keep is 'inline' or 'late', not {keep!r}")
+        plans = [self.plan(reading) for reading in _readings(aggregates)]
+        cuts = [item for plan in plans for item in plan.intermediates]
+        job_store = JobStore(store)
+        writer = job_store.begin()
+        try:
+            return self._run(writer, plans, cuts, keep, keep_output)
+        except BaseException:
+            writer.abort()
+            raise
+
+    def _run(
+        self,
+        writer: JobWriter,
+        plans: list[LineagePlan],
+        cuts: list[Intermediate],
+        keep: str,
+        keep_output: bool,
+    ) -> JobHandle:
+        started = time.perf_counter()
+        # Absolute, because the process may change its working directory before late
+        # results are stored, or before a DataFrame over these files is read.
+        folder = writer.folder.resolve()
+        result = self._pipeline.run(folder, cuts, keep, keep_output)
+        work = _Commit(self._pipeline, writer, plans, keep, result, started)
+        if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
+            work.start()
+            return JobHandle(writer.id, self._pipeline.spark, result.dataframe, work=work)
+        record, final = work.commit()
+        frame = None if record.output is not None else result.dataframe
+        return JobHandle(writer.id, self._pipeline.spark, frame, record=record, folder=final)
+
+
+def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:
+    found = _READINGS.get(aggregates)
+    if found is None or (one and len(found) > 1):
+        allowed = " or ".join(repr(name) for name in _READINGS if not one or name != "both")
+        raise PredTraceError(f"aggregates is {allowed}, not {aggregates!r}")
+    return found
+
+
+class _Commit:
+    """What is left of a run: storing late intermediates, then saving the job."""
+
+    def __init__(
+        self,
+        pipeline: SparkPipeline,
+        writer: JobWriter,
+        plans: list[LineagePlan],
+        keep: str,
+        result: RunResult,
+        started: float,
+    ) -> None:
+        self._pipeline = pipeline
+        self._writer = writer
+        self._plans = plans
+        self._keep = keep
+        self._result = result
+        self._handed_over = time.perf_counter() - started
+        self._done: tuple[Job, Path] | None = None
+        self._error: BaseException | None = None
+        # Not a daemon: the process does not end before the job is stored.
+        self._thread = threading.Thread(target=self._work, name=f"predtrace {writer.id}")
+
+    def start(self) -> None:
+        """Do the rest in the background."""
+        self._thread.start()
+
+    def wait(self) -> tuple[Job, Path]:
+        """The saved job and its folder. Raises StoreError if that failed."""
+        self._thread.join()
+        if self._error is not None:
+            raise StoreError(
+                f"the intermediate results of job {self._writer.id} could not be stored "
+                f"({self._error}); the output was handed over, but there is no job: run again"
+            ) from self._error
+        assert self._done is not None
+        return self._done
+
+    def _work(self) -> None:
+        try:
+            self._done = self.commit()
+        except BaseException as error:  # reported by `wait`
+            self._error = error
+            # The output that was handed over is read from these files.
+            atexit.register(self._writer.abort)
+
+    def commit(self) -> tuple[Job, Path]:
+        """Store what is missing and save the job; its record and folder."""
+        self._result.finish()
+        incomplete = self._writer.folder.resolve()
+        record = self._record()
+        final = self._writer.commit(record).resolve()
+        if self._keep == "late" or record.output is None:
+            _leave_way(incomplete, final)
+        return record, final
+
+    def _record(self) -> Job:
+        pipeline, result = self._pipeline, self._result
+        return Job(
+            id=self._writer.id,
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            query=pipeline.query,
+            keep=self._keep,
+            graph=pipeline.graph.operators(),
+            root=pipeline.graph.root,
+            plans=tuple(self._plans),
+            sources=pipeline.sources,
+            settings=pipeline.settings,
+            intermediates=tuple(
+                StoredIntermediate(
+                    aggregates=plan.aggregates,
+                    binding=item.binding,
+                    result=result.intermediates[item.node],
+                )
+                for plan in self._plans
+                for item in plan.intermediates
+            ),
+            output=result.output,
+            timings={"output handed over": self._handed_over, **result.timings},
+        )
+
+
+def _leave_way(incomplete: Path, final: Path) -> None:
+    """Let DataFrames made before the job's folder got its name find their files.
+
+    A link under the old name, for as long as the process lives.
+    """
+    try:
+        incomplete.symlink_to(final, target_is_directory=True)
+    except OSError:
+        return
+    atexit.register(incomplete.unlink, missing_ok=True)
+
+
+class JobHandle:
+    """A finished run: its output and its lineage.
+
+    After ``keep="late"`` the output is there at once; everything else waits until the
+    intermediates are stored, and raises StoreError if that failed.
+    """
+
+    def __init__(
+        self,
+        job_id: str,
+        spark: SparkSession | None,
+        frame: DataFrame | None = None,
+        *,
+        record: Job | None = None,
+        folder: Path | None = None,
+        work: _Commit | None = None,
+    ) -> None:
+        self.id = job_id
+        self._spark = spark
+        self._frame = frame
+        self._record = record
+        self._folder = folder
+        self._work = work
+
+    def wait(self) -> JobHandle:
+        """Wait until the job is saved; the handle itself. Raises StoreError if it cannot be."""
+        if self._record is None:
+            assert self._work is not None
+            self._record, self._folder = self._work.wait()
+        return self
+
+    @property
+    def record(self) -> Job:
+        """What is saved of the job."""
+        self.wait()
+        assert self._record is not None
+        return self._record
+
+    @property
+    def folder(self) -> Path:
+        """Where the job lies."""
+        self.wait()
+        assert self._folder is not None
+        return self._folder
+
+    @property
+    def output(self) -> DataFrame:
+        """The pipeline's output as a Spark DataFrame.
+
+        Raises PredTraceError if the output was not kept, or there is no Spark session.
+        """
+        if self._frame is None:
+            self._frame = self._read_output()
+        return self._frame
+
+    def _read_output(self) -> DataFrame:
+        from predtrace.frontends.spark import read_output
+        from predtrace.frontends.spark.pipeline import is_ordered
+        from pushdown.graph import OperatorGraph
+
+        stored = self._stored_output()
+        spark = self._spark or active_session()
+        if spark is None:
+            raise PredTraceError(
+                "there is no Spark session to read the output with; start one, pass it to "
+                "open_job(…, spark=…), or use output_arrow()"
+            )
+        graph = OperatorGraph(self.record.graph, self.record.root)
+        names = [column.name for column in graph.output()]
+        folder = self.folder / stored.folder
+        return read_output(spark, folder, stored.columns, names, is_ordered(graph))
+
+    def output_arrow(self) -> pa.Table:
+        """The stored output as an Arrow table, in its order, without Spark.
+
+        Raises PredTraceError if the output was not kept.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from predtrace.engines.duckdb_source import stored_files
+        from predtrace.targets import target_schema
+
+        stored = self._stored_output()
+        physical = [f"c{column.id}" for column in stored.columns]
+        parts = [
+            pq.ParquetFile(file).read().select(physical)
+            for file in stored_files(str(self.folder / stored.folder))
+        ]
+        if not parts:
+            fields = [target_schema(stored.columns).field(name) for name in physical]
+            parts = [pa.schema(fields).empty_table()]
+        return pa.concat_tables(parts).rename_columns([column.name for column in stored.columns])
+
+    def _stored_output(self) -> StoredResult:
+        if self.record.output is None:
+            raise PredTraceError(
+                f"job {self.id} did not keep its output; run again with keep_output=True"
+            )
+        return self.record.output
+
+    def lineage(
+        self,
+        target: Any,
+        mode: str = "auto",
+        engine: str = "auto",
+        aggregates: str | None = None,
+        spark: SparkSession | None = None,
+    ) -> Lineage:
+        """The source rows behind output rows.
+
+        `target` is a row, a tuple with all values, a dict with some columns, a SQL
+        predicate over the output columns, or a list of these (the answer then has a
+        ``target`` column, the position in the list). `engine` is ``duckdb`` (local
+        Parquet, no JVM), ``spark``, or ``auto``: DuckDB where it is exact. `aggregates`
+        is the reading of min and max, where the job has both. Names, types and sources
+        are checked now, rows are computed when read. Raises TargetError, SourceError,
+        EngineError or PredTraceError.
+        """
+        session = spark or self._spark
+        return ask(self.record, self.folder, target, mode, engine, aggregates, session)
+
+    def __repr__(self) -> str:
+        return f"<JobHandle {self.id}>"
+
+
+def open_job(
+    store: str | os.PathLike[str], job_id: str, spark: SparkSession | None = None
+) -> JobHandle:
+    """A job saved earlier, also by another process; `job_id` may be the beginning of an id.
+
+    Needs no Spark. Raises StoreError if there is no such job, JobFormatError if its file
+    is corrupt or from a newer version.
+    """
+    found = JobStore(store)
+    record = found.open(job_id)
+    return JobHandle(record.id, spark, record=record, folder=found.folder(record.id).resolve())

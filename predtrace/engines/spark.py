@@ -1,0 +1,327 @@
+"""The Spark engine: the pipelines' own engine, and the way to scale out.
+
+Each question works in a session of its own (`newSession`), so that its settings and
+views do not meet the user's: ANSI mode is off, which turns failing casts and overflows
+into NULL, and names keep their case. Nothing is collected unless rows are asked for.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from predtrace.engines.base import (
+    Link,
+    ScanRequest,
+    StoredLink,
+    Targets,
+    physical_name,
+    prepare_folder,
+)
+from predtrace.engines.literals import sql_type
+from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
+from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.values import row_literals, with_file_dictionary
+from predtrace.errors import EngineError
+from predtrace.jobs.model import EngineSettings, Source
+from symbolic.expr import Column, Expr
+from symbolic.types import Null, Opaque
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    # Values go to Python by Arrow; a fallback would lose types.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # A predicate without params is joined with the target numbers without a condition.
+    "spark.sql.crossJoin.enabled": "true",
+}
+_WITH_ROW_NUMBERS = frozenset({"parquet"})
+
+
+class SparkEngine:
+    """Evaluates lineage questions in a Spark session."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+        """None: what Spark computed, Spark evaluates."""
+        return None
+
+    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+        """None: what Spark computed, Spark evaluates."""
+        return None
+
+    def open(self, targets: Targets, settings: EngineSettings) -> SparkEvaluation:
+        """Begin a question."""
+        return SparkEvaluation(_session(self._spark, settings), targets)
+
+
+def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
+    """A session with the user's settings, except for those that lineage needs otherwise."""
+    session = spark.newSession()
+    given: Mapping[str, str] = spark.conf.getAll
+    for key, value in given.items():
+        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    for key, value in {**_SETTINGS, "spark.sql.session.timeZone": settings.time_zone}.items():
+        session.conf.set(key, value)
+    return session
+
+
+@contextmanager
+def _spark_errors() -> Iterator[None]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        first = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise EngineError(f"Spark could not evaluate this: {first}") from error
+
+
+class SparkEvaluation:
+    """One question: stored tables, bound rows and sources are views of its session."""
+
+    def __init__(self, session: SparkSession, targets: Targets) -> None:
+        self.session = session
+        self._targets = targets
+        self._queries = Queries("spark", SPARK, targets.numbered)
+        self._bounds: dict[Link, Bound] = {}
+        self._views = 0
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
+        with _spark_errors():
+            return self.session.table(self._bound(link).name).distinct().toArrow()
+
+    def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
+        """The union, by row identity, of what several scans of one source select."""
+        with _spark_errors():
+            bounds = [self._bound(request.link) for request in requests]
+            query = self._rows_query(requests, bounds, identity=False)
+            if query.needs_identity:
+                query = self._rows_query(requests, bounds, identity=True)
+        return SparkRows(self, requests[0].source, query)
+
+    def _rows_query(
+        self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
+    ) -> RowsQuery:
+        sources = [self._source(r.source, r.columns, identity=identity) for r in requests]
+        return RowsQuery(self._queries, requests, sources, bounds)
+
+    def check(self, requests: Sequence[ScanRequest]) -> None:
+        """Nothing to find out: Spark reads what Spark has read."""
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+        with _spark_errors():
+            return self._queries.readable_predicate(request, self._bound(request.link))
+
+    def dataframe(self, query: exp.Query) -> DataFrame:
+        """The result of a query, not computed yet."""
+        with _spark_errors():
+            return self.session.sql(query.sql("spark"))
+
+    # -- views
+
+    def _view(self, frame: DataFrame, kind: str) -> exp.Expr:
+        self._views += 1
+        name = f"predtrace_{kind}_{self._views}"
+        frame.createOrReplaceTempView(name)
+        return exp.to_table(name)
+
+    def _bound(self, link: Link) -> Bound:
+        if link not in self._bounds:
+            if isinstance(link, StoredLink):
+                self._bounds[link] = self._stored_bound(link)
+            else:
+                self._bounds[link] = self._target_bound()
+        return self._bounds[link]
+
+    def _target_bound(self) -> Bound:
+        rows, columns = self._targets.rows, self._targets.columns
+        never_null = frozenset(
+            column.id for column in columns if not rows.column(physical_name(column.id)).null_count
+        )
+        name = self._view(self._target_frame(), "targets").name
+        if rows.num_rows != 1:
+            return Bound(name=name, rows=rows.num_rows, never_null=never_null)
+        (row,) = rows.to_pylist()
+        return Bound(
+            name=name,
+            rows=1,
+            values=row_literals(columns, row),
+            target=row["target"],
+            never_null=never_null,
+        )
+
+    def _target_frame(self) -> DataFrame:
+        from pyspark.sql.types import StructType
+
+        types = [("target", "BIGINT")]
+        types += [
+            (physical_name(column.id), _type_text(column)) for column in self._targets.columns
+        ]
+        schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
+        return self.session.createDataFrame(self._targets.rows, schema).distinct()
+
+    def _stored_bound(self, link: StoredLink) -> Bound:
+        parent = self._bound(link.parent)
+        stored = self._view(self._stored(link), "stored")
+        query = self._queries.bound_rows(stored, link.columns, link.predicate, parent)
+        view = self._view(self.session.sql(query.sql("spark")), "bound")
+        return Bound(name=view.name)
+
+    def _stored(self, link: StoredLink) -> DataFrame:
+        reader = self.session.read.option("__globPaths__", "false")
+        stored = reader.parquet(_address(link.folder))
+        names = [physical_name(column.id) for column in link.columns]
+        return stored.select(*names)
+
+    def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
+        """The source as a view with physical names, ``file`` and ``row``."""
+        from pyspark.sql import functions as f
+
+        frame = _read(self.session, source)
+        taken = [f.col(_quoted(c.name)).alias(physical_name(c.id)) for c in columns]
+        if source.format.lower() in _WITH_ROW_NUMBERS:
+            taken += [f.col("_metadata.file_path").alias(FILE)]
+            taken += [f.col("_metadata.row_index").alias(ROW)]
+        else:
+            # A number that tells rows apart within one query: being non-deterministic, it
+            # keeps filters above it, so that every read of the query counts the same rows.
+            number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
+            taken += [f.lit("").alias(FILE), number.alias(ROW)]
+        return self._view(frame.select(*taken), "source")
+
+
+def _type_text(column: Column) -> str:
+    if isinstance(column.type, Null):
+        return "VOID"
+    return sql_type(column.type, "spark").sql("spark")
+
+
+def _read(session: SparkSession, source: Source) -> DataFrame:
+    """The source as the job read it: same format, options and columns."""
+    reader = session.read.format(source.format).option("__globPaths__", "false")
+    for key, value in source.options.items():
+        if key.lower() not in ("path", "paths"):
+            reader = reader.option(key, value)
+    if not any(isinstance(column.type, Opaque) for column in source.columns):
+        reader = reader.schema(
+            ", ".join(f"{_quoted(column.name)} {_type_text(column)}" for column in source.columns)
+        )
+    return reader.load([_address(root) for root in source.roots])
+
+
+def _address(path: str) -> str:
+    """A local path as Spark is to be given it, whatever the default file system."""
+    return path if "://" in path else f"file://{Path(path).resolve()}"
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("spark")
+
+
+class SparkRows:
+    """Selected source rows (see `base.Rows`)."""
+
+    def __init__(self, evaluation: SparkEvaluation, source: Source, query: RowsQuery) -> None:
+        self._evaluation = evaluation
+        self._source = source
+        self._query = query
+
+    def dataframe(self, columns: Sequence[str] | None = None) -> DataFrame:
+        """The rows as a DataFrame, not computed yet."""
+        return self._evaluation.dataframe(self._query.rows(columns))
+
+    def count(self) -> int:
+        """How many rows."""
+        frame = self._evaluation.dataframe(self._query.count())
+        with _spark_errors():
+            return int(frame.collect()[0][0])
+
+    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some `limit` of the rows."""
+        return _arrow(self.dataframe(columns).limit(limit))
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows, collected to the driver."""
+        return _arrow(self.dataframe(columns))
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows as a stream of batches; the driver holds one partition at a time."""
+        import pyarrow as pa
+
+        def packed(batches: Iterator[Any]) -> Iterator[Any]:
+            # Runs on the workers: nested, so that they need not have this package.
+            import pyarrow
+
+            for batch in batches:
+                sink = pyarrow.BufferOutputStream()
+                with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
+                    writer.write_batch(batch)
+                yield pyarrow.record_batch([[sink.getvalue().to_pybytes()]], ["batch"])
+
+        with _spark_errors():
+            for row in self.dataframe(columns).mapInArrow(packed, "batch binary").toLocalIterator():
+                yield from pa.ipc.open_stream(row["batch"])
+
+    def row_ids(self) -> pa.Table:
+        """Per row `file` (dictionary encoded) and `row`."""
+        if self._source.format.lower() not in _WITH_ROW_NUMBERS:
+            raise EngineError(
+                f"source {self._source.name} is {self._source.format}, which has no row numbers; "
+                "take the rows themselves (to_arrow), or keep the source as Parquet"
+            )
+        found = with_file_dictionary(_arrow(self._evaluation.dataframe(self._query.row_ids())))
+        return _with_local_paths(found)
+
+    def write_parquet(self, folder: Path) -> None:
+        """Write the rows as Parquet files into `folder`."""
+        prepare_folder(folder)
+        with _spark_errors():
+            self.dataframe().write.mode("append").parquet(_address(str(folder)))
+
+    def sql(self) -> str:
+        """The query that selects the rows."""
+        return self._query.rows(None).sql("spark", pretty=True)
+
+
+def _arrow(frame: DataFrame) -> pa.Table:
+    with _spark_errors():
+        return frame.toArrow()
+
+
+def _with_local_paths(row_ids: pa.Table) -> pa.Table:
+    """Spark's percent-encoded addresses as plain paths."""
+    import pyarrow as pa
+
+    index = row_ids.schema.get_field_index(FILE)
+    if not row_ids.num_rows:
+        return row_ids
+    encoded = row_ids.column(index).unify_dictionaries().combine_chunks()
+    plain = pa.array([local_path(value) for value in encoded.dictionary.to_pylist()], pa.string())
+    decoded = pa.DictionaryArray.from_arrays(encoded.indices, plain)
+    return row_ids.set_column(index, FILE, decoded)
+
+
+def local_path(address: str) -> str:
+    """A file's address without its scheme, if local, and without percent-encoding."""
+    scheme, separator, rest = address.partition(":")
+    if separator and scheme == "file":
+        return "/" + urllib.parse.unquote(rest).lstrip("/")
+    return urllib.parse.unquote(address)

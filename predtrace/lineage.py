@@ -1,0 +1,313 @@
+"""Lineage answers: lazy relations of source rows, one for each scan of the pipeline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from predtrace.engines.base import Engine, Evaluation, Rows, ScanRequest, Targets
+from predtrace.errors import PredTraceError
+from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
+from predtrace.jobs.model import Job, Source
+from predtrace.jobs.snapshot import check_snapshot
+from pushdown.operators import Scan
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Question:
+    """What the scans of an answer share: the engine, the target rows and bound rows.
+
+    `find_targets` reads the target rows when they are first needed; `timings` collects
+    the seconds that steps took.
+    """
+
+    def __init__(self, engine: Engine, job: Job, find_targets: Callable[[], Targets]) -> None:
+        self.engine = engine
+        self.job = job
+        self.timings: dict[str, float] = {}
+        self._find_targets = find_targets
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add what the block takes to `timings[step]`."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - started
+            self.timings[step] = self.timings.get(step, 0.0) + spent
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The target rows, full output rows."""
+        with self.timed("find the target rows"):
+            return self._find_targets()
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The question on its engine."""
+        return self.engine.open(self.targets, self.job.settings)
+
+
+class SourceRows:
+    """Source rows of an answer: those that one scan, or several of a table, contribute.
+
+    Rows are physical: equal ones stay apart. With several targets every result has the
+    column ``target`` first: the target's position in the list given, from 0. Every read
+    checks that the source is still what the job read, and raises SourceError if not.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        requests: Sequence[ScanRequest],
+        name: str,
+        label: str,
+        reason: str,
+    ) -> None:
+        self._question = question
+        self._requests = tuple(requests)
+        self.name = name
+        self.label = label
+        self.reason = reason
+
+    @property
+    def table(self) -> str:
+        """The source table's name."""
+        return self._source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The source's columns."""
+        return tuple(column.name for column in self._requests[0].columns)
+
+    @property
+    def _source(self) -> Source:
+        return self._requests[0].source
+
+    @contextmanager
+    def _reading(self, step: str) -> Iterator[Rows]:
+        check_snapshot(self._source)
+        with self._question.timed(f"{step} {self.name}"):
+            yield self._rows
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self._question.evaluation.rows(self._requests)
+
+    def count(self) -> int:
+        """How many rows; decodes only the columns that the predicate reads."""
+        with self._reading("count") as rows:
+            return rows.count()
+
+    def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some n of the rows, as an Arrow table."""
+        with self._reading("read") as rows:
+            return rows.head(n, columns)
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows, or the named columns of them, as an Arrow table."""
+        with self._reading("read") as rows:
+            return rows.to_arrow(columns)
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows as a stream of Arrow batches, for answers larger than memory."""
+        check_snapshot(self._source)
+        yield from self._rows.to_batches(columns)
+
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """All rows as a pandas DataFrame."""
+        frame: pd.DataFrame = self.to_arrow(columns).to_pandas()
+        return frame
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """The rows as a lazy Spark DataFrame, whatever engine the question was asked on."""
+        from predtrace.engines.spark import SparkEngine
+
+        check_snapshot(self._source)
+        engine = SparkEngine(spark)
+        evaluation = engine.open(self._question.targets, self._question.job.settings)
+        frame: DataFrame = evaluation.rows(self._requests).dataframe()
+        return frame
+
+    def row_ids(self) -> pa.Table:
+        """Where the rows lie: `file` (a local path) and `row`, from 0 in the file.
+
+        Raises EngineError for formats without row numbers (all but Parquet).
+        """
+        with self._reading("row ids of") as rows:
+            return rows.row_ids()
+
+    def write_parquet(self, folder: str | Path) -> None:
+        """Write the rows as Parquet into a new or empty folder."""
+        with self._reading("write") as rows:
+            rows.write_parquet(Path(folder))
+
+    def query_sql(self) -> str:
+        """The query that the engine runs for the rows, to read."""
+        return self._rows.sql()
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}, {self.label}>"
+
+
+class ScanRows(SourceRows):
+    """The lineage rows of one scan."""
+
+    def __init__(
+        self, question: Question, request: ScanRequest, scan: Scan, plan: ScanLineage
+    ) -> None:
+        super().__init__(question, [request], scan.table, plan.label, plan.reason)
+        self.occurrence = scan.occurrence
+        self.alias = scan.alias
+        self.node = scan.id
+        self.plan = plan
+
+    def predicate_sql(self) -> str:
+        """The lineage predicate over the source's columns, as SQL to read.
+
+        Values of the bound row stand in it if there is one such row, else they show as
+        columns of ``bound``: the target rows, or the rows of a stored intermediate.
+        """
+        return self._question.evaluation.predicate_sql(self._requests[0])
+
+
+class Lineage:
+    """The answer to a lineage question: source rows for each scan, computed when read.
+
+    `mode` and `engine` say how it is computed, `notes` what else is to know (why another
+    engine was not used, or that a target was taken on trust).
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        plan: LineagePlan,
+        requests: Mapping[int, ScanRequest],
+        scans: Sequence[Scan],
+        mode: str,
+        targets_given: int,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self._question = question
+        self.plan = plan
+        self.mode = mode
+        self.notes = tuple(notes)
+        self._given = targets_given
+        by_node = {lineage.node: lineage for lineage in plan.scans}
+        self._scans = tuple(
+            ScanRows(question, requests[scan.id], scan, by_node[scan.id]) for scan in scans
+        )
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        return self._question.engine.name
+
+    @property
+    def label(self) -> str:
+        """The weakest label of a scan."""
+        return next((scan.label for scan in self._scans if scan.label != PRECISE), PRECISE)
+
+    @property
+    def scans(self) -> tuple[ScanRows, ...]:
+        """Every scan's rows, by table, then occurrence."""
+        return self._scans
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds that the steps took so far."""
+        return dict(self._question.timings)
+
+    @property
+    def targets(self) -> pa.Table:
+        """The target rows as found in the output, under the output's column names.
+
+        The column ``target`` numbers the targets given as a list.
+        """
+        found = self._question.targets
+        rows = found.rows
+        names = ["target", *(column.name for column in found.columns)]
+        named = rows.rename_columns(names)
+        return named if found.numbered else named.drop_columns(["target"])
+
+    @property
+    def target_rows(self) -> int:
+        """How many different output rows the targets are; 0 if none is in the output."""
+        return int(self._question.targets.rows.num_rows)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The numbers of the targets that are not in the output."""
+        found = set(self._question.targets.rows.column("target").to_pylist())
+        return tuple(number for number in range(self._given) if number not in found)
+
+    def __getitem__(self, table: str) -> SourceRows:
+        """The rows of a table: the union of its scans' by row identity."""
+        scans = [scan for scan in self._scans if scan.table == table]
+        if not scans:
+            raise PredTraceError(f"the pipeline reads no source {table}; it reads {self._listed()}")
+        if len(scans) == 1:
+            return scans[0]
+        weakest = next((scan for scan in scans if scan.label != PRECISE), scans[0])
+        requests = [request for scan in scans for request in scan._requests]
+        return SourceRows(self._question, requests, table, weakest.label, weakest.reason)
+
+    def scan(self, table: str, occurrence: int | None = None) -> ScanRows:
+        """One scan, by the table's name or the scan's alias in the query.
+
+        `occurrence` counts the scans of a table in plan order, from 1. Raises
+        PredTraceError if there is no such scan, or several.
+        """
+        named = [scan for scan in self._scans if scan.table == table]
+        named = named or [scan for scan in self._scans if scan.alias == table]
+        found = [scan for scan in named if occurrence in (None, scan.occurrence)]
+        if len(found) == 1:
+            return found[0]
+        problem = "several scans" if found else "no scan"
+        which = table if occurrence is None else f"{table} with occurrence {occurrence}"
+        raise PredTraceError(f"{problem} of {which}; there are {self._listed()}")
+
+    def _listed(self) -> str:
+        return ", ".join(
+            f"{scan.table}[{scan.occurrence}]"
+            + (f" (alias {scan.alias})" if scan.alias not in (None, scan.table) else "")
+            for scan in self._scans
+        )
+
+    def explain(self) -> str:
+        """How the answer comes about: mode, engine, predicates, and the reason of each label."""
+        lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
+        lines += [f"note: {note}" for note in self.notes]
+        if missing := self.missing:
+            numbers = ", ".join(map(str, missing)) if self._question.targets.numbered else ""
+            lines.append(f"not in the output: target {numbers}".rstrip())
+        for scan in self._scans:
+            reason = f" ({scan.reason})" if scan.reason else ""
+            alias = f" as {scan.alias}" if scan.alias and scan.alias != scan.table else ""
+            lines.append(f"{scan.table}[{scan.occurrence}]{alias}: {scan.label}{reason}")
+            source = "target rows" if scan.plan.binding == 0 else "intermediate"
+            number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"
+            lines.append(f"  bound by the {source}{number}")
+            lines += [f"  {line}" for line in scan.predicate_sql().splitlines()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Lineage {self.label}, mode {self.mode}, engine {self.engine}: {self._listed()}>"
+
+
+def check_sources(sources: Sequence[Source]) -> None:
+    """Raise SourceError if a source is not what the job read."""
+    for source in sources:
+        check_snapshot(source)

@@ -1,0 +1,235 @@
+"""Asking a job a lineage question: which plan, which engine, which requests."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from predtrace.engines.base import (
+    Engine,
+    Evaluation,
+    Link,
+    ScanRequest,
+    StoredLink,
+    TargetLink,
+    Targets,
+)
+from predtrace.engines.duckdb import DuckDBEngine
+from predtrace.engines.faithful import readable
+from predtrace.engines.values import target_table
+from predtrace.errors import EngineError, JobFormatError, PredTraceError
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.lineage import Lineage, Question, check_sources
+from predtrace.targets import Wishes, check_target, stored_targets, trusted_targets
+from pushdown.graph import OperatorGraph
+from pushdown.operators import GroupBy, Scan
+from symbolic.functions import AGGREGATES
+from symbolic.types import type_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STORED = "stored"
+MODES = ("auto", STORED)
+"""The modes of answering that there are."""
+_PLANNED_MODES = ("indexed", "refined", "replayed")
+ENGINES = ("auto", "duckdb", "spark")
+
+
+def ask(
+    job: Job,
+    folder: Path,
+    target: Any,
+    mode: str = "auto",
+    engine: str = "auto",
+    aggregates: str | None = None,
+    spark: SparkSession | None = None,
+) -> Lineage:
+    """The lineage of a target in a job whose stored results lie in `folder`.
+
+    Checks names, types, sources and that the engine can answer; rows are computed when
+    they are read. Raises TargetError, SourceError, EngineError or PredTraceError, each
+    naming the thing and the way out.
+    """
+    _check_mode(mode)
+    plan = choose_plan(job, aggregates)
+    graph = OperatorGraph(job.graph, job.root)
+    wishes = check_target(target, graph.output(), job.settings)
+    scans = graph.scans()
+    requests = scan_requests(job, plan, scans, folder)
+    check_sources([source for source in job.sources if _is_read(source.name, scans)])
+    chosen, notes = choose_engine(job, wishes, requests, engine, spark)
+    if job.output is None:
+        targets = trusted_targets(wishes)
+        question = Question(chosen, job, lambda: targets)
+        notes.append("the output was not kept: the target is taken on trust")
+    else:
+        output_folder = str(folder / job.output.folder)
+        question = Question(
+            chosen,
+            job,
+            lambda: stored_targets(wishes, output_folder, lambda given: _open(chosen, given, job)),
+        )
+    return Lineage(question, plan, requests, scans, STORED, len(wishes.targets), notes)
+
+
+def _open(engine: Engine, targets: Targets, job: Job) -> Evaluation:
+    return engine.open(targets, job.settings)
+
+
+def _check_mode(mode: str) -> None:
+    if mode in MODES:
+        return
+    known = "is not available yet" if mode in _PLANNED_MODES else "does not exist"
+    raise PredTraceError(f"the mode {mode!r} {known}; use one of {', '.join(MODES)}")
+
+
+def _is_read(name: str, scans: tuple[Scan, ...]) -> bool:
+    return any(scan.table == name for scan in scans)
+
+
+def choose_plan(job: Job, aggregates: str | None) -> LineagePlan:
+    """The job's plan for a reading of min and max; without one, minimal if it is there.
+
+    Raises PredTraceError for a reading that the job was not run for, unless the pipeline
+    has no group whose lineage depends on it.
+    """
+    plans = {plan.aggregates: plan for plan in job.plans}
+    if aggregates is None:
+        return plans.get("minimal") or job.plans[0]
+    if aggregates not in ("minimal", "whole"):
+        raise PredTraceError(
+            f"aggregates is 'minimal' or 'whole' in a question, not {aggregates!r}"
+        )
+    if aggregates in plans:
+        return plans[aggregates]
+    if not readings_differ(job):
+        return job.plans[0]
+    raise PredTraceError(
+        f"job {job.id} was run with aggregates={job.plans[0].aggregates!r}, and its answers for "
+        f"{aggregates!r} differ; run again with aggregates='both'"
+    )
+
+
+def readings_differ(job: Job) -> bool:
+    """Whether some group has only min and max, so that the readings of them can differ."""
+    return any(
+        isinstance(operator, GroupBy)
+        and operator.aggregations
+        and all(AGGREGATES[a.call.function].attained for a in operator.aggregations)
+        for operator in job.graph
+    )
+
+
+def scan_requests(
+    job: Job, plan: LineagePlan, scans: tuple[Scan, ...], folder: Path
+) -> dict[int, ScanRequest]:
+    """What to ask an engine for each scan, by node.
+
+    Raises JobFormatError if the job lacks a stored intermediate of its plan.
+    """
+    links: dict[int, Link] = {0: TargetLink()}
+    stored = {
+        item.binding: item.result
+        for item in job.intermediates
+        if item.aggregates == plan.aggregates
+    }
+    for item in sorted(plan.intermediates, key=lambda item: item.binding):
+        result = stored.get(item.binding)
+        if result is None:
+            raise JobFormatError(
+                f"job {job.id} lacks intermediate {item.binding} of its plan; run it again"
+            )
+        links[item.binding] = StoredLink(
+            folder=str(folder / result.folder),
+            columns=item.columns,
+            predicate=item.predicate,
+            parent=links[item.parent],
+        )
+    sources = {source.name: source for source in job.sources}
+    by_node = {lineage.node: lineage for lineage in plan.scans}
+    return {
+        scan.id: ScanRequest(
+            source=sources[scan.table],
+            columns=scan.columns,
+            predicate=by_node[scan.id].predicate,
+            link=links[by_node[scan.id].binding],
+        )
+        for scan in scans
+    }
+
+
+def choose_engine(
+    job: Job,
+    wishes: Wishes,
+    requests: Mapping[int, ScanRequest],
+    engine: str,
+    spark: SparkSession | None,
+) -> tuple[Engine, list[str]]:
+    """The engine to answer with, and notes on why it is not DuckDB.
+
+    ``auto`` is DuckDB where that is exact, else Spark. Raises EngineError if DuckDB is
+    asked for and cannot answer exactly.
+    """
+    if engine not in ENGINES:
+        raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
+    if engine == "spark":
+        return _spark_engine(spark), []
+    embedded = DuckDBEngine()
+    problem = _duckdb_problem(embedded, job, wishes, requests)
+    if problem is None:
+        return embedded, []
+    if engine == "duckdb":
+        raise EngineError(f"DuckDB cannot answer this exactly: {problem}; use engine='spark'")
+    return _spark_engine(spark), [f"answered by Spark, since for DuckDB {problem}"]
+
+
+def _duckdb_problem(
+    engine: DuckDBEngine, job: Job, wishes: Wishes, requests: Mapping[int, ScanRequest]
+) -> str | None:
+    for column in wishes.columns:
+        if not readable(column.type):
+            return f"the output column {column.name} is of type {type_name(column.type)}"
+    found = engine.obstacle(list(requests.values()), job.settings)
+    found = found or engine.expression_obstacle(wishes.predicates, job.settings)
+    if found is not None:
+        return found
+    try:
+        # What the files really hold shows only when they are opened.
+        nothing = Targets(target_table([], []), (), False)
+        engine.open(nothing, job.settings).check(list(requests.values()))
+    except EngineError as error:
+        return str(error)
+    return None
+
+
+_kept_sessions = ExitStack()
+
+
+def _spark_engine(spark: SparkSession | None) -> Engine:
+    from predtrace.engines.spark import SparkEngine
+
+    return SparkEngine(spark or active_session() or _local_session())
+
+
+def active_session() -> SparkSession | None:
+    """The Spark session of this process, if it has one; never imports pyspark."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def _local_session() -> SparkSession:
+    """A local session for the rest of the process."""
+    from predtrace.session import local_session
+
+    session = _kept_sessions.enter_context(local_session())
+    atexit.register(_kept_sessions.close)
+    return session

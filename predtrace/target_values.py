@@ -1,0 +1,242 @@
+"""Values of a target, checked and converted to a column's type without loss."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from collections.abc import Callable
+from typing import Any
+
+from predtrace.errors import TargetError
+from symbolic.types import (
+    Array,
+    Binary,
+    Boolean,
+    DataType,
+    Date,
+    DayTimeInterval,
+    Decimal,
+    Float,
+    Integer,
+    Map,
+    Null,
+    Record,
+    String,
+    Timestamp,
+    TypeBase,
+    YearMonthInterval,
+    type_name,
+)
+
+
+class _NoFitError(Exception):
+    """The value is no value of the type."""
+
+
+def convert(value: Any, data_type: DataType, column: str) -> Any:
+    """The value as one of the type: exact, or a TargetError that says what would do.
+
+    Dates and timestamps are also taken from ISO text, decimals from int and text. Zoned
+    timestamps become aware ones in UTC; a naive one must not be passed (its zone is
+    the job's: see `targets`).
+    """
+    try:
+        return _convert(_plain(value), data_type)
+    except _NoFitError:
+        hint = _HINTS.get(type(data_type), "")
+        raise TargetError(
+            f"column {column} is {type_name(data_type)}; {value!r} "
+            f"({type(value).__name__}) is no such value{hint}"
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """NumPy and pandas scalars as Python's own."""
+    if hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return value.item()
+    return value
+
+
+def _convert(value: Any, data_type: DataType) -> Any:
+    if value is None:
+        return None
+    converter = _CONVERTERS.get(type(data_type))
+    if converter is None:
+        raise _NoFitError
+    return converter(value, data_type)
+
+
+def _boolean(value: Any, data_type: DataType) -> bool:
+    if not isinstance(value, bool):
+        raise _NoFitError
+    return value
+
+
+def _integer(value: Any, data_type: DataType) -> int:
+    assert isinstance(data_type, Integer)
+    whole = _exact_number(value)
+    if whole != int(whole):
+        raise _NoFitError
+    limit = 2 ** (data_type.bits - 1)
+    if not -limit <= whole < limit:
+        raise _NoFitError
+    return int(whole)
+
+
+def _exact_number(value: Any) -> decimal.Decimal:
+    """A finite number, exactly; text only if it is one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, decimal.Decimal, str)):
+        raise _NoFitError
+    try:
+        number = decimal.Decimal(value)
+    except decimal.InvalidOperation:
+        raise _NoFitError from None
+    if not number.is_finite():
+        raise _NoFitError
+    return number
+
+
+def _decimal(value: Any, data_type: DataType) -> decimal.Decimal:
+    assert isinstance(data_type, Decimal)
+    # A float stands for what it prints as: 0.1 is meant as 0.1.
+    number = _exact_number(repr(value) if isinstance(value, float) else value)
+    with decimal.localcontext(prec=80):
+        scaled = number.scaleb(data_type.scale)
+        if scaled != scaled.to_integral_value() or abs(scaled) >= 10**data_type.precision:
+            raise _NoFitError
+        return number.quantize(decimal.Decimal(1).scaleb(-data_type.scale))
+
+
+def _float(value: Any, data_type: DataType) -> float:
+    assert isinstance(data_type, Float)
+    if isinstance(value, bool) or not isinstance(value, (int, float, decimal.Decimal)):
+        raise _NoFitError
+    number = float(value)
+    if isinstance(value, int) and int(number) != value:
+        raise _NoFitError
+    if data_type.bits == 32 and math.isfinite(number):
+        return _single(number)
+    return number
+
+
+def _single(number: float) -> float:
+    """A float column's value: the nearest single, if it prints as the number given."""
+    import struct
+
+    try:
+        nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        raise _NoFitError from None
+    return nearest
+
+
+def _string(value: Any, data_type: DataType) -> str:
+    if not isinstance(value, str):
+        raise _NoFitError
+    return value
+
+
+def _binary(value: Any, data_type: DataType) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise _NoFitError
+    return bytes(value)
+
+
+def _date(value: Any, data_type: DataType) -> dt.date:
+    if isinstance(value, dt.datetime):
+        if value.time() != dt.time() or value.tzinfo is not None:
+            raise _NoFitError
+        return value.date()
+    if isinstance(value, dt.date):
+        return value
+    parsed: dt.date = _parsed(value, dt.date.fromisoformat)
+    return parsed
+
+
+def _timestamp(value: Any, data_type: DataType) -> dt.datetime:
+    assert isinstance(data_type, Timestamp)
+    read = _wall_or_instant(value)
+    if data_type.zoned:
+        return read.astimezone(dt.timezone.utc) if read.tzinfo else read
+    if read.tzinfo is not None:
+        raise _NoFitError
+    return read
+
+
+def _wall_or_instant(value: Any) -> dt.datetime:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return dt.datetime(value.year, value.month, value.day)
+    if isinstance(value, dt.datetime):
+        return value
+    # Python 3.10 does not know the letter for UTC.
+    text = value.replace("Z", "+00:00") if isinstance(value, str) else value
+    parsed: dt.datetime = _parsed(text, dt.datetime.fromisoformat)
+    return parsed
+
+
+def _parsed(value: Any, parse: Callable[[str], Any]) -> Any:
+    if not isinstance(value, str):
+        raise _NoFitError
+    try:
+        return parse(value)
+    except ValueError:
+        raise _NoFitError from None
+
+
+def _day_time(value: Any, data_type: DataType) -> dt.timedelta:
+    if not isinstance(value, dt.timedelta):
+        raise _NoFitError
+    return value
+
+
+def _months(value: Any, data_type: DataType) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _NoFitError
+    return value
+
+
+def _array(value: Any, data_type: DataType) -> list[Any]:
+    assert isinstance(data_type, Array)
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        raise _NoFitError
+    return [_convert(_plain(item), data_type.element) for item in value]
+
+
+def _record(value: Any, data_type: DataType) -> dict[str, Any]:
+    assert isinstance(data_type, Record)
+    if isinstance(value, dict):
+        if value.keys() != {field.name for field in data_type.fields}:
+            raise _NoFitError
+        value = [value[field.name] for field in data_type.fields]
+    if not isinstance(value, (tuple, list)) or len(value) != len(data_type.fields):
+        raise _NoFitError
+    return {
+        field.name: _convert(_plain(item), field.type)
+        for field, item in zip(data_type.fields, value, strict=True)
+    }
+
+
+_CONVERTERS: dict[type[TypeBase], Callable[[Any, Any], Any]] = {
+    Boolean: _boolean,
+    Integer: _integer,
+    Decimal: _decimal,
+    Float: _float,
+    String: _string,
+    Binary: _binary,
+    Date: _date,
+    Timestamp: _timestamp,
+    DayTimeInterval: _day_time,
+    YearMonthInterval: _months,
+    Array: _array,
+    Record: _record,
+}
+_HINTS: dict[type[TypeBase], str] = {
+    Date: "; give a date or text such as '1995-03-15'",
+    Timestamp: "; give a datetime or text such as '1995-03-15 12:30:00'",
+    Decimal: "; give a Decimal, int or text that fits exactly",
+    Map: "; maps are not compared: leave the column out",
+    Null: "; the column is always NULL",
+}

@@ -1,0 +1,260 @@
+"""The target of a lineage question: checked against the output, then found in it.
+
+A target is a row, a positional sequence, a dict with some of the columns, a SQL
+predicate over the output columns, or a list of these. It becomes full output rows,
+read back from the stored output by the engine that answers the question.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from predtrace.engines.base import (
+    TARGET,
+    Evaluation,
+    StoredLink,
+    TargetLink,
+    Targets,
+    physical_name,
+)
+from predtrace.engines.values import arrow_type, target_table
+from predtrace.errors import TargetError
+from predtrace.jobs.model import EngineSettings
+from predtrace.target_predicates import parse_predicate
+from predtrace.target_values import convert
+from symbolic.expr import Column, Expr, Param, conjunction, same
+from symbolic.types import Map, Timestamp, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """One target, checked: `values` by column id, or a `predicate` over the output columns.
+
+    `number` is its position in the list given, from 0; `complete` says that all columns
+    have a value.
+    """
+
+    number: int
+    values: Mapping[int, Any] = {}
+    predicate: Expr | None = None
+    complete: bool = False
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """The targets of a question; `numbered` if they were given as a list."""
+
+    targets: tuple[Wanted, ...]
+    numbered: bool
+    columns: tuple[Column, ...]
+
+    @property
+    def predicates(self) -> tuple[Expr, ...]:
+        """What finding the targets in the stored output evaluates."""
+        return tuple(
+            _lookup_predicate(self.columns, tuple(wanted.values))
+            if wanted.predicate is None
+            else wanted.predicate
+            for wanted in self.targets
+        )
+
+
+def check_target(target: Any, columns: Sequence[Column], settings: EngineSettings) -> Wishes:
+    """Check a target's names and types against the output columns.
+
+    Raises TargetError for an empty list, an unknown or ambiguous column, a value that its
+    column cannot have, a predicate that does not parse, or a wrong number of values.
+    """
+    reader = _Reader(columns, settings)
+    several = isinstance(target, list) and not _is_plain_row(target)
+    given = target if several else [target]
+    if not given:
+        raise TargetError("the list of targets is empty; give at least one")
+    return Wishes(
+        targets=tuple(reader.read(item, number) for number, item in enumerate(given)),
+        numbered=several,
+        columns=tuple(columns),
+    )
+
+
+def _is_plain_row(target: Sequence[Any]) -> bool:
+    """A list of values (not all texts, which are predicates) is one row."""
+    composite = (str, tuple, list, Mapping)
+    return bool(target) and not all(isinstance(item, composite) for item in target)
+
+
+class _Reader:
+    def __init__(self, columns: Sequence[Column], settings: EngineSettings) -> None:
+        self._columns = tuple(columns)
+        self._zone = settings.time_zone
+        self._fold: Callable[[str], str] = str if settings.case_sensitive else str.lower
+
+    def read(self, target: Any, number: int) -> Wanted:
+        if isinstance(target, str):
+            predicate = parse_predicate(target, self.find, self._instant)
+            return Wanted(number=number, predicate=predicate)
+        if isinstance(target, Mapping):
+            return self._named(list(target.items()), number)
+        if isinstance(target, (tuple, list)):
+            names = getattr(target, "__fields__", None)
+            if names is not None and not self._is_output_row(names):
+                return self._named(list(zip(names, target, strict=True)), number)
+            return self._positional(target, number)
+        raise TargetError(
+            f"a target is a row, a dict, a SQL predicate or a list of these, "
+            f"not {type(target).__name__}"
+        )
+
+    def _is_output_row(self, names: Sequence[str]) -> bool:
+        output = [self._fold(column.name) for column in self._columns]
+        return [self._fold(name) for name in names] == output
+
+    def find(self, name: str) -> Column:
+        """The output column of this name."""
+        found = [
+            (position, column)
+            for position, column in enumerate(self._columns, 1)
+            if self._fold(column.name) == self._fold(name)
+        ]
+        if len(found) == 1:
+            return found[0][1]
+        if found:
+            positions = ", ".join(str(position) for position, _ in found)
+            raise TargetError(
+                f"the output has {len(found)} columns {name} (at positions {positions}, counted "
+                "from 1); give the whole row as a tuple"
+            )
+        raise TargetError(f"the output has no column {name}; it has {self._listed()}")
+
+    def _listed(self) -> str:
+        return ", ".join(f"{c.name} ({type_name(c.type)})" for c in self._columns)
+
+    def _named(self, items: Sequence[tuple[Any, Any]], number: int) -> Wanted:
+        values: dict[int, Any] = {}
+        for name, value in items:
+            if not isinstance(name, str):
+                raise TargetError(f"columns are named by text, not {name!r}")
+            column = self.find(name)
+            if column.id in values:
+                raise TargetError(f"the target gives column {column.name} twice")
+            values[column.id] = self._value(value, column)
+        if not values:
+            raise TargetError(f"the target names no column; the output has {self._listed()}")
+        return self._wanted(values, number)
+
+    def _positional(self, row: Sequence[Any], number: int) -> Wanted:
+        if len(row) != len(self._columns):
+            raise TargetError(
+                f"the target has {len(row)} values, the output {len(self._columns)} columns: "
+                f"{self._listed()}; give a dict to name only some"
+            )
+        pairs = zip(self._columns, row, strict=True)
+        return self._wanted(
+            {c.id: self._value(v, c) for c, v in pairs if not isinstance(c.type, Map)}, number
+        )
+
+    def _wanted(self, values: dict[int, Any], number: int) -> Wanted:
+        complete = len(values) == len({column.id for column in self._columns})
+        return Wanted(number=number, values=values, complete=complete)
+
+    def _value(self, value: Any, column: Column) -> Any:
+        converted = convert(value, column.type, column.name)
+        zoned = isinstance(column.type, Timestamp) and column.type.zoned
+        return self._instant(converted) if zoned and converted is not None else converted
+
+    def _instant(self, value: dt.datetime) -> dt.datetime:
+        """A zoned timestamp in UTC; a naive one is in the job's time zone."""
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=_zone(self._zone))
+        return value.astimezone(dt.timezone.utc)
+
+
+def _zone(name: str) -> dt.tzinfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
+        raise TargetError(
+            f"the job's time zone {name} is not known here; give timestamps with their zone"
+        ) from error
+
+
+def _lookup_predicate(columns: Sequence[Column], keys: Sequence[int]) -> Expr:
+    return conjunction(
+        *(
+            same(column, Param(0, column.id, column.name, column.type))
+            for column in dict.fromkeys(columns)
+            if column.id in keys
+        )
+    )
+
+
+def trusted_targets(wishes: Wishes) -> Targets:
+    """Targets taken as given, where there is no stored output to find them in.
+
+    Raises TargetError unless each is a complete row.
+    """
+    if not all(wanted.complete for wanted in wishes.targets):
+        raise TargetError(
+            "the job did not keep its output, so only complete rows can be traced; "
+            "give every column, or run again with keep_output=True"
+        )
+    rows = [(wanted.number, wanted.values) for wanted in wishes.targets]
+    return Targets(
+        target_table(_unique(wishes.columns), rows), _unique(wishes.columns), wishes.numbered
+    )
+
+
+def stored_targets(
+    wishes: Wishes, folder: str, open_evaluation: Callable[[Targets], Evaluation]
+) -> Targets:
+    """The output rows that the targets name, found in the output stored in `folder`.
+
+    Targets that give the same columns are looked up together.
+    """
+    import pyarrow as pa
+
+    columns = _unique(wishes.columns)
+    groups: dict[tuple[int, ...], list[Wanted]] = {}
+    found: list[pa.Table] = []
+    for wanted in wishes.targets:
+        if wanted.predicate is None:
+            groups.setdefault(tuple(sorted(wanted.values)), []).append(wanted)
+            continue
+        given = target_table([], [(wanted.number, {})])
+        evaluation = open_evaluation(Targets(given, (), True))
+        found.append(evaluation.bound(_output_link(folder, columns, wanted.predicate)))
+    for keys, group in groups.items():
+        key_columns = [column for column in columns if column.id in keys]
+        given = target_table(key_columns, [(wanted.number, wanted.values) for wanted in group])
+        evaluation = open_evaluation(Targets(given, key_columns, True))
+        predicate = _lookup_predicate(columns, keys)
+        found.append(evaluation.bound(_output_link(folder, columns, predicate)))
+    schema = target_schema(columns)
+    rows = pa.concat_tables([table.select(schema.names).cast(schema) for table in found])
+    return Targets(rows if found else schema.empty_table(), columns, wishes.numbered)
+
+
+def _output_link(folder: str, columns: tuple[Column, ...], predicate: Expr) -> StoredLink:
+    return StoredLink(folder=folder, columns=columns, predicate=predicate, parent=TargetLink())
+
+
+def target_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of target rows with these columns."""
+    import pyarrow as pa
+
+    fields = [pa.field(TARGET, pa.int64())]
+    fields += [pa.field(physical_name(column.id), arrow_type(column.type)) for column in columns]
+    return pa.schema(fields)
+
+
+def _unique(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """One column for each id: an output may show a column twice."""
+    return tuple({column.id: column for column in columns}.values())
