@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, event, given, note, settings
 
 import predtrace
 from predtrace.errors import UnsupportedOperatorError
@@ -30,8 +30,27 @@ outcomes: Counter[str] = Counter()
 """How many statements were read, refused by the front end, or not accepted by Spark."""
 
 
+FAST = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings for very small data: compiling code would take most of the time."""
+
+
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+def session(spark: SparkSession) -> SparkSession:
+    """A session of this module's own."""
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    for key, value in FAST.items():
+        own.conf.set(key, value)
+    return own
+
+
+@pytest.fixture(scope="module")
+def tables(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """All databases, written to Parquet and registered as temp views."""
     folder = tmp_path_factory.mktemp("random-sql")
     rows: dict[str, Sequence[Row]] = {}
@@ -39,30 +58,29 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
         rows.update(database(suffix))
     for name, content in rows.items():
         source = write_source(folder, name, source_columns(), content)
-        spark.read.parquet(*source.roots).createOrReplaceTempView(name)
-    yield rows
-    for name in rows:
-        spark.catalog.dropTempView(name)
+        session.read.parquet(*source.roots).createOrReplaceTempView(name)
+    return rows
 
 
 def as_bag(rows: Sequence[Sequence[Any]]) -> Counter[Row]:
     return Counter(map(row_key, rows))
 
 
-def read(spark: SparkSession, statement: str) -> tuple[DataFrame, Any]:
+def read(session: SparkSession, statement: str) -> tuple[DataFrame, Any]:
     """The statement's DataFrame and operator graph; gives up on what is not supported."""
     from pyspark.errors import AnalysisException
 
     try:
-        frame = spark.sql(statement)
+        frame = session.sql(statement)
     except AnalysisException:
         outcomes["not accepted"] += 1
+        event("not accepted by Spark")
         assume(False)
     try:
-        pipeline = read_pipeline(frame, spark)
+        pipeline = read_pipeline(frame, session)
     except UnsupportedOperatorError as refusal:
         outcomes["refused"] += 1
-        note(str(refusal))
+        event(f"refused: {str(refusal)[:60]}")
         assume(False)
     outcomes["read"] += 1
     return frame, pipeline
@@ -79,11 +97,11 @@ def traced(pipeline: Any, tables: Tables, aggregates: str = "minimal") -> Refere
 @given(statement=statements(SUFFIXES))
 @settings(max_examples=count(60))
 def test_graphs_give_what_spark_gives(
-    spark: SparkSession, tables: Tables, statement: str
+    session: SparkSession, tables: Tables, statement: str
 ) -> None:  # fmt: skip
     """The graph, run by the reference interpreter, has the same result as the statement."""
     note(statement)
-    frame, pipeline = read(spark, statement)
+    frame, pipeline = read(session, statement)
     assert as_bag(traced(pipeline, tables).rows) == as_bag(frame.collect())
 
 
@@ -115,11 +133,11 @@ def check_answer(answer: Any, reference: ReferenceResult, graph: Any, rows: list
 @given(statement=statements(SUFFIXES))
 @settings(max_examples=count(25))
 def test_run_and_lineage(
-    spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
+    session: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
 ) -> None:
     """The run gives the plain result, and every output row's lineage is the reference's."""
     note(statement)
-    frame, pipeline = read(spark, statement)
+    frame, pipeline = read(session, statement)
     plain = frame.collect()
     store: Path = tmp_path_factory.mktemp("store")
     job = predtrace.trace(frame).run(store=store, aggregates="both")
