@@ -35,7 +35,7 @@ _INCOMPLETE = "incomplete-"
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
-    `query` is the query's first line; `bytes` is what the stored results take. A job that
+    `query` is the query's first line that is no comment; `bytes` is what the stored results take. A job that
     cannot be read has the error's text as its `problem` and nothing else.
     """
 
@@ -109,7 +109,7 @@ class JobStore:
         return JobSummary(
             id=job_id,
             created=job.created,
-            query=next((line.strip() for line in job.query.splitlines() if line.strip()), ""),
+            query=_first_line(job.query),
             rows=None if job.output is None else job.output.rows,
             bytes=sum(stored.values()) + (0 if job.output is None else job.output.bytes),
             scans=sum(isinstance(operator, Scan) for operator in job.graph),
@@ -225,6 +225,11 @@ class JobWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.abort()
+
+
+def _first_line(query: str) -> str:
+    lines = (line.strip() for line in query.splitlines())
+    return next((line for line in lines if line and not line.startswith("--")), "")
 
 
 def _write_durably(path: Path, data: bytes) -> None:

@@ -33,7 +33,7 @@ def test_commit_and_open(tmp_path: Path) -> None:
 
 def test_listing(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
-    job_id = saved(store, "\n  SELECT a\nFROM t")
+    job_id = saved(store, "\n-- all of it\n  SELECT a\nFROM t")
     (summary,) = store.jobs()
     assert (summary.id, summary.query, summary.rows) == (job_id, "SELECT a", 5)
     assert (summary.bytes, summary.scans, summary.problem) == (100, 2, "")
