@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ from hypothesis import assume, event, given, note, settings
 import predtrace
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark import read_pipeline
-from predtrace.inference.plan import PRECISE
 from tests.reference import ReferenceResult, row_key, trace_graph
+from tests.reference.answers import check_answer
 from tests.reference.jobs import write_source
 from tests.strategies import count
 from tests.strategies.databases import SUFFIXES, database, source_columns
@@ -95,7 +95,7 @@ def traced(pipeline: Any, tables: Tables, aggregates: str = "minimal") -> Refere
 
 
 @given(statement=statements(SUFFIXES))
-@settings(max_examples=count(60))
+@settings(max_examples=count(40))
 def test_graphs_give_what_spark_gives(
     session: SparkSession, tables: Tables, statement: str
 ) -> None:  # fmt: skip
@@ -105,33 +105,8 @@ def test_graphs_give_what_spark_gives(
     assert as_bag(traced(pipeline, tables).rows) == as_bag(frame.collect())
 
 
-def answered(
-    answer: Any, reference: ReferenceResult, graph: Any
-) -> dict[tuple[int, int], set[int]]:
-    """Per target number and scan node the row numbers of a lineage answer."""
-    found: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for scan in graph.scans():
-        part = answer.scan(scan.table, occurrence=scan.occurrence)
-        for record in part.row_ids().to_pylist():
-            found[record["target"], scan.id].add(record["row"])
-    return found
-
-
-def check_answer(answer: Any, reference: ReferenceResult, graph: Any, rows: list[Row]) -> None:
-    """Every target's rows, scan by scan, against the reference."""
-    found = answered(answer, graph)
-    for number, row in enumerate(rows):
-        for node, expected in reference.lineage(row).items():
-            scan = graph[node]
-            where = f"{scan.table} #{scan.occurrence}, row {row!r}"
-            rows_found = found[number, node]
-            assert rows_found >= expected, f"lineage rows are missing: {where}"
-            if answer.scan(scan.table, occurrence=scan.occurrence).label == PRECISE:
-                assert rows_found == expected, f"too many rows called precise: {where}"
-
-
 @given(statement=statements(SUFFIXES))
-@settings(max_examples=count(25))
+@settings(max_examples=count(20))
 def test_run_and_lineage(
     session: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
 ) -> None:

@@ -29,7 +29,7 @@ MONEY = Decimal(5, 2)
 COLUMN_TYPES: tuple[DataType, ...] = (INTEGER, INTEGER, STRING, MONEY, DOUBLE, DATE, BOOLEAN)
 """Types of source columns, the more frequent ones repeated."""
 
-COLUMN_NAMES = ("a", "b", "b.c", 'd"e', "f`g", "it's", "select", "A", "h i", "")
+COLUMN_NAMES = ("a", "b", "b.c", 'd"e', "f`g", "it's", "select", "A", "h i")
 """Names that a careless SQL writer gets wrong."""
 
 _DATES = (dt.date(1995, 1, 31), dt.date(1996, 2, 29), dt.date(1996, 3, 1), dt.date(1970, 1, 1))
