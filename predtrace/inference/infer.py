@@ -13,7 +13,7 @@ from predtrace.inference.plan import (
     ScanLineage,
     Step,
 )
-from predtrace.inference.precise import Pushdown, Visit, row_selection
+from predtrace.inference.precise import Pushdown, Visit, rebind, row_selection
 from predtrace.inference.sizes import Sizes
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Limit, Scan
@@ -36,7 +36,7 @@ def infer(
 
 
 class _Region:
-    """What is found out below one binding."""
+    """What one binding reaches; `predicate` has params of binding 0 until it is recorded."""
 
     def __init__(self, binding: int, top: int, predicate: Expr, lost: Mapping[int, str]) -> None:
         self.binding = binding
@@ -58,7 +58,7 @@ class _Inference:
 
     def run(self) -> LineagePlan:
         root = self._graph.root
-        pending = [_Region(0, root, row_selection(0, self._graph.output()), {})]
+        pending = [_Region(0, root, row_selection(self._graph.output()), {})]
         while pending:
             pending.extend(self._infer(pending.pop(0)))
         return LineagePlan(
@@ -115,7 +115,7 @@ class _Inference:
                 self._scans.append(
                     ScanLineage(
                         node=visit.node,
-                        predicate=visit.above,
+                        predicate=rebind(visit.above, region.binding),
                         binding=region.binding,
                         label=SUPERSET if reason else PRECISE,
                         reason=reason,
@@ -132,7 +132,7 @@ class _Inference:
                 binding=binding,
                 node=visit.node,
                 columns=choice.columns,
-                predicate=visit.above,
+                predicate=rebind(visit.above, region.binding),
                 parent=region.binding,
                 why=self._why(choice, failing),
                 inline=self._unrepeatable(visit.node),
@@ -141,7 +141,7 @@ class _Inference:
             )
         )
         inherited = {visit.node: lost} if lost else {}
-        return _Region(binding, visit.node, row_selection(binding, choice.columns), inherited)
+        return _Region(binding, visit.node, row_selection(choice.columns), inherited)
 
     def _why(self, choice: Choice, failing: int) -> str:
         operator = type(self._graph[failing]).__name__.rstrip("_")
@@ -164,8 +164,8 @@ class _Inference:
         self._steps.append(
             Step(
                 node=visit.node,
-                above=visit.above,
-                below=visit.pushed.below,
+                above=rebind(visit.above, region.binding),
+                below=tuple(rebind(below, region.binding) for below in visit.pushed.below),
                 verdict="exact" if visit.precise else "superset",
                 reason=_verdict_reason(visit),
                 stored=stored,

@@ -8,7 +8,7 @@ columns only those stay that the lookup or the pushdown below needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import networkx as nx
@@ -28,6 +28,7 @@ from pushdown.operators import (
     MarkJoin,
     OuterJoin,
     RowTransform,
+    ScalarSubquery,
     SemiJoin,
 )
 from symbolic.expr import Call, Column, Expr, column_ids, conjuncts
@@ -48,6 +49,7 @@ class IntermediateChooser:
         self._pushdown = pushdown
         self._graph = pushdown.graph
         self._sizes = sizes
+        self._known_failing: dict[tuple[int, tuple[Column, ...]], frozenset[int]] = {}
 
     def choose(self, failing: int, above: Mapping[int, Expr], top: int) -> Choice | None:
         """The best place for an intermediate that makes pushdown through `failing` precise.
@@ -74,57 +76,55 @@ class IntermediateChooser:
         return min(choices, key=lambda choice: choice.cost, default=None)
 
     def _columns(self, node: int, above: Expr) -> tuple[Column, ...]:
-        """Column projection: the fewest columns that lose nothing the whole row would not."""
-        output = self._graph.output(node)
-        unavoidable = self._failing(node, output)
-        looked_up = column_ids(above)
-        kept = [column for column in output if column.id in looked_up]
-        while failing := self._failing(node, kept) - unavoidable:
-            more = self._more_columns(node, kept, failing)
-            if not more:
-                kept = list(output)
-                break
-            kept += more
-        return self._without_needless(node, tuple(kept), looked_up, unavoidable)
+        """Column projection: the fewest columns that lose nothing that more would keep.
 
-    def _without_needless(
+        Starts from what the lookup reads and what the operators below need as a rule,
+        takes all that they read if that goes further, then drops what is not needed.
+        """
+        looked_up = column_ids(above)
+        kept = self._representing(node, looked_up, _needs)
+        unavoidable = self._failing(node, kept)
+        if unavoidable:
+            more = self._representing(node, looked_up, _reads)
+            still = self._failing(node, more)
+            if still != unavoidable:
+                kept, unavoidable = more, still
+        for column in sorted(kept, key=lambda c: -width(c.type)):
+            if column.id not in looked_up:
+                rest = tuple(other for other in kept if other != column)
+                if self._failing(node, rest) <= unavoidable:
+                    kept = rest
+        return kept
+
+    def _failing(self, node: int, columns: tuple[Column, ...]) -> frozenset[int]:
+        """Where the region under `node` first loses precision, were `columns` of it stored."""
+        key = (node, columns)
+        if key not in self._known_failing:
+            visits = self._pushdown.region(node, row_selection(columns), past_losses=False)
+            self._known_failing[key] = frozenset(v.node for v in visits if not v.precise)
+        return self._known_failing[key]
+
+    def _representing(
         self,
         node: int,
-        columns: tuple[Column, ...],
         looked_up: frozenset[int],
-        unavoidable: frozenset[int],
+        needs: Callable[[OperatorGraph, int], frozenset[int]],
     ) -> tuple[Column, ...]:
-        for column in sorted(columns, key=lambda c: -width(c.type)):
-            if column.id not in looked_up:
-                rest = tuple(other for other in columns if other != column)
-                if self._failing(node, rest) <= unavoidable:
-                    columns = rest
-        return columns
-
-    def _failing(self, node: int, columns: Iterable[Column]) -> frozenset[int]:
-        """Where the region under `node` first loses precision, were `columns` of it stored."""
-        predicate = row_selection(-1, tuple(columns))
-        visits = self._pushdown.region(node, predicate, past_losses=False)
-        return frozenset(visit.node for visit in visits if not visit.precise)
-
-    def _more_columns(self, node: int, kept: list[Column], failing: Iterable[int]) -> list[Column]:
-        """Columns of the node's output that the failing operators need pinned, if any are left."""
+        """The looked-up columns, and one for each family of equal columns that is needed."""
         equal = equal_columns(self._graph, node)
         available = {column.id: column for column in self._graph.output(node)}
-        have = {column.id for column in kept}
-        for needs in (_needs, _reads):
-            wanted: dict[int, Column] = {}
-            for operator in failing:
-                for column in sorted(needs(self._graph, operator)):
-                    family = equal.get(column, frozenset((column,)))
-                    if have.isdisjoint(family) and wanted.keys().isdisjoint(family):
-                        found = sorted(family & available.keys())
-                        best = min(found, key=lambda c: width(available[c].type), default=None)
-                        if best is not None:
-                            wanted[best] = available[best]
-            if wanted:
-                return list(wanted.values())
-        return []
+        kept = {column: available[column] for column in available if column in looked_up}
+        for operator in self._graph.top_down(node):
+            for column in sorted(needs(self._graph, operator)):
+                family = equal.get(column, frozenset((column,)))
+                if kept.keys().isdisjoint(family):
+                    # The operator's own column first: equalities of operators further
+                    # down are not known where it stands.
+                    found = [column, *sorted(family)]
+                    best = next((other for other in found if other in available), None)
+                    if best is not None:
+                        kept[best] = available[best]
+        return tuple(kept.values())
 
 
 def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
@@ -169,5 +169,17 @@ def _needs(graph: OperatorGraph, node: int) -> frozenset[int]:
 
 
 def _reads(graph: OperatorGraph, node: int) -> frozenset[int]:
-    """All columns of an operator's output: the last resort."""
-    return frozenset(column.id for column in graph.output(node))
+    """All columns that an operator needs, computes or reads."""
+    operator = graph[node]
+    match operator:
+        case Filter(condition=condition):
+            return column_ids(condition)
+        case RowTransform(assignments=assignments):
+            computed = [a for a in assignments if a.value != a.column]
+            return column_ids(*(expr for a in computed for expr in (a.column, a.value)))
+        case GroupBy() | MarkJoin() | ScalarSubquery():
+            passed_on = frozenset(c.id for child in graph.inputs(node) for c in graph.output(child))
+            own = frozenset(column.id for column in graph.output(node))
+            return _needs(graph, node) | (own - passed_on)
+        case _:
+            return _needs(graph, node)

@@ -15,7 +15,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
 from pushdown.verify import Pushed, push
-from symbolic.expr import Column, Expr, Param, conjunction, params_of, same, transform
+from symbolic.expr import Column, Expr, Param, conjunction, same, transform
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -65,16 +65,13 @@ class Pushdown:
             pending.extend(reversed(list(below)))
 
     def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
-        """Move one predicate through one operator. What is proved holds for any binding."""
-        binding = next((param.binding for param in params_of(above)), 0)
-        key = (node, rebind(above, 0), witnessed)
+        """Move one predicate through one operator."""
+        key = (node, above, witnessed)
         if key not in self._proved:
             inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
             context = Context(inputs, self.aggregates)
-            self._proved[key] = push(self.graph[node], key[1], context, witnessed=witnessed)
-        pushed = self._proved[key]
-        below = tuple(rebind(predicate, binding) for predicate in pushed.below)
-        return msgspec.structs.replace(pushed, below=below)
+            self._proved[key] = push(self.graph[node], above, context, witnessed=witnessed)
+        return self._proved[key]
 
 
 def rebind(predicate: Expr, binding: int) -> Expr:
@@ -89,11 +86,14 @@ def rebind(predicate: Expr, binding: int) -> Expr:
     )
 
 
-def row_selection(binding: int, columns: Collection[Column]) -> Expr:
-    """The row-selection predicate (the paper's F_row): every column equals the bound row's."""
+def row_selection(columns: Collection[Column]) -> Expr:
+    """The row-selection predicate (the paper's F_row): every column equals the bound row's.
+
+    Its params are of binding 0; what is found out with them holds for any (`rebind`).
+    """
     return conjunction(
         *(
-            same(column, Param(binding, column.id, column.name, column.type, column.nullable))
+            same(column, Param(0, column.id, column.name, column.type, column.nullable))
             for column in columns
         )
     )
