@@ -228,6 +228,8 @@ def _connect() -> duckdb.DuckDBPyConnection:
         # Large bound tables may spill; the default folder would be the working directory.
         "temp_directory": os.path.join(tempfile.gettempdir(), f"predtrace-duckdb-{os.getpid()}"),
         "autoinstall_known_extensions": False,
+        # Names mean tables, never variables of this program.
+        "python_enable_replacements": False,
     }
     return duckdb.connect(":memory:", config=dict(config))
 

@@ -35,6 +35,7 @@ from symbolic.types import (
 Condition = Callable[[Call, EngineSettings], "str | None"]
 
 _WIDEST = 38
+_NEGATED_EXACTLY = 34
 _EXACT_IN_DOUBLE = 15
 _PLAIN_TEXT_SCALE = 6
 _COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
@@ -94,7 +95,8 @@ def _decimal_result(call: Call) -> Decimal | None:
     """The exact result type; None if it does not fit and Spark would reduce it."""
     operands = [arg.type for arg in call.args if isinstance(arg.type, Decimal)]
     if len(operands) == 1:
-        return operands[0]
+        # Spark negates through a BigDecimal of 34 digits.
+        return operands[0] if operands[0].precision <= _NEGATED_EXACTLY else None
     left, right = operands
     if call.function == "multiply":
         found = Decimal(left.precision + right.precision + 1, left.scale + right.scale)

@@ -1,0 +1,377 @@
+"""What DuckDB declares faithful, measured against Spark on boundary values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import itertools
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sqlglot import exp
+
+from predtrace.engines.duckdb_sql import DUCKDB
+from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL, unfaithful
+from predtrace.engines.spark import SparkEngine
+from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.sql import Compiler
+from predtrace.engines.values import arrow_type, target_table
+from predtrace.jobs.model import EngineSettings
+from symbolic.expr import Call, Column, Expr, Literal
+from symbolic.functions import FUNCTIONS
+from symbolic.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    Binary,
+    DataType,
+    DayTimeInterval,
+    Decimal,
+    Float,
+    Integer,
+    Timestamp,
+    YearMonthInterval,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = EngineSettings(
+    engine_version="4", time_zone="Europe/Berlin", ansi=True, case_sensitive=False
+)
+MONEY = Decimal(15, 2)
+WIDE = Decimal(18, 4)
+LARGEST = Decimal(38, 10)
+NTZ = Timestamp(zoned=False)
+D = decimal.Decimal
+UTC = dt.timezone.utc
+
+VALUES: dict[str, tuple[DataType, list[Any]]] = {
+    "flag": (BOOLEAN, [True, False, None]),
+    # Small, so that sums and products stay in range: overflow has a test of its own.
+    "small": (INTEGER, [0, 1, -1, 7, -7, 12, -31, 28, 400, None]),
+    "whole": (LONG, [0, 1, -1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), None]),
+    "tiny": (Integer(8), [0, 1, -128, 127, None]),
+    "money": (
+        MONEY,
+        [D("0.00"), D("-0.01"), D("0.05"), D("0.10"), D("-2.50"), D("9999999999999.99"), None],
+    ),
+    "wide": (
+        WIDE,
+        [D("0.0000"), D("1.0050"), D("-1.0050"), D("2.4950"), D("99999999999999.9999"), None],
+    ),
+    "largest": (
+        LARGEST,
+        [D("0"), D("1.0050000000"), D("-0.0000000001"), D("9" * 28 + ".9999999999"), None],
+    ),
+    "real": (
+        DOUBLE,
+        [0.0, -0.0, 1.5, -1e300, 5e-324, math.nan, math.inf, -math.inf, 0.1, None],
+    ),
+    "single": (Float(32), [0.0, -0.0, 1.5, math.nan, math.inf, 0.1, None]),
+    "text": (
+        STRING,
+        ["", " ", "a", "A", "ab", "  ab  ", "a_b", "a%b", "é", "e\u0301", "ß", "🦆x", "\U0001f600",
+         "a\\b", "line\nbreak", "\u00a0x\u00a0", "\tx\t", "zz", "\uffff", "Ab cd", None],
+    ),
+    "bytes": (Binary(), [b"", b"\x00", b"\xff", b"a", b"ab", None]),
+    "day": (
+        DATE,
+        [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1969, 12, 31),
+         dt.date(1970, 1, 1), dt.date(2000, 2, 29), dt.date(2023, 1, 1), dt.date(2024, 1, 31),
+         dt.date(2024, 2, 29), dt.date(2024, 12, 30), dt.date(2024, 12, 31), dt.date(2026, 1, 4),
+         dt.date(9999, 12, 31), None],
+    ),
+    "instant": (
+        TIMESTAMP,
+        [dt.datetime(1970, 1, 1, tzinfo=UTC), dt.datetime(2024, 3, 31, 1, 30, tzinfo=UTC),
+         dt.datetime(2024, 10, 27, 0, 30, 0, 1, tzinfo=UTC), dt.datetime(1900, 1, 1, tzinfo=UTC),
+         None],
+    ),
+    "local": (
+        NTZ,
+        [dt.datetime(1970, 1, 1), dt.datetime(2024, 3, 31, 2, 30), dt.datetime(1900, 1, 1), None],
+    ),
+}  # fmt: skip
+
+
+def _columns() -> dict[str, Column]:
+    found = {}
+    for index, (name, (data_type, _)) in enumerate(VALUES.items()):
+        for side, letter in enumerate("ab"):
+            found[f"{name}_{letter}"] = Column(2 * index + side, f"{name}_{letter}", data_type)
+    return found
+
+
+COLUMNS = _columns()
+
+
+def table() -> pa.Table:
+    """All pairs of boundary values of each type, side by side."""
+    longest = max(len(values) ** 2 for _, values in VALUES.values())
+    arrays = []
+    for data_type, values in VALUES.values():
+        pairs = itertools.cycle(itertools.product(values, values))
+        taken = list(itertools.islice(pairs, longest))
+        arrays += [
+            pa.array([pair[side] for pair in taken], arrow_type(data_type)) for side in (0, 1)
+        ]
+    return pa.table(arrays, names=[f"c{column.id}" for column in COLUMNS.values()])
+
+
+def col(name: str) -> Column:
+    return COLUMNS[name]
+
+
+def text(value: str | None) -> Literal:
+    return Literal(value, STRING)
+
+
+def number(value: int) -> Literal:
+    return Literal(value, INTEGER)
+
+
+def of(function: str, *args: Expr, type: DataType = BOOLEAN) -> Call:
+    return Call(function, args, type)
+
+
+COMPARED = [name for name in VALUES if name not in ("small", "tiny")]
+DATE_PARTS = (
+    "year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year", "week_of_year",
+)  # fmt: skip
+PATTERNS = ["a%", "%b", "_", "__", "", "%", "%a_b%", "é", "A", "line%break", "_x", "%\n%", None]
+AFFIXES = ["", "a", "ab", "🦆", "\u0301", "%", None]
+
+
+def cases() -> list[Call]:
+    a, b = col("flag_a"), col("flag_b")
+    found = [
+        of("and", a, b), of("or", a, b), of("not", a),
+        of("and", a, b, of("is_null", a)), of("or", a, b, of("is_not_null", a)),
+        of("case", a, col("text_a"), b, col("text_b"), text(None), type=STRING),
+        of("coalesce", col("text_a"), col("text_b"), type=STRING),
+        of("is_nan", col("real_a")), of("is_nan", col("single_a")),
+        of("length", col("text_a"), type=INTEGER),
+        of("concat", col("text_a"), col("text_b"), type=STRING),
+        of("instr", col("text_a"), col("text_b"), type=INTEGER),
+        of("replace", col("text_a"), col("text_b"), text("<>"), type=STRING),
+        of("date_diff", col("day_a"), col("day_b"), type=INTEGER),
+        of("last_day", col("day_a"), type=DATE),
+        of("eq", col("single_a"), col("real_b")), of("lt", col("single_a"), col("real_b")),
+        of("eq", col("money_a"), col("wide_b")), of("lt", col("money_a"), col("wide_b")),
+        of("eq", col("small_a"), col("whole_b")), of("le", col("tiny_a"), col("whole_b")),
+    ]  # fmt: skip
+    for name in COMPARED:
+        pair = col(f"{name}_a"), col(f"{name}_b")
+        found += [of(f, *pair) for f in ("eq", "lt", "le", "gt", "ge", "nullsafe_eq")]
+        found += [of("in", *pair, pair[1])]
+        found += [of(f, *pair, type=pair[0].type) for f in ("greatest", "least", "nullif")]
+        found += [of("is_null", pair[0]), of("is_not_null", pair[0])]
+    found += _arithmetic() + _casts() + _texts() + _dates()
+    return found
+
+
+def _arithmetic() -> list[Call]:
+    small = col("small_a"), col("small_b")
+    found = [of(f, *small, type=INTEGER) for f in ("add", "subtract", "multiply")]
+    found += [of("negate", small[0], type=INTEGER), of("abs", small[0], type=INTEGER)]
+    for left, right, total, product in (
+        ("money", "money", Decimal(16, 2), Decimal(31, 4)),
+        ("money", "wide", Decimal(19, 4), Decimal(34, 6)),
+        ("wide", "wide", Decimal(19, 4), Decimal(37, 8)),
+    ):
+        pair = col(f"{left}_a"), col(f"{right}_b")
+        found += [of(f, *pair, type=total) for f in ("add", "subtract")]
+        found += [of("multiply", *pair, type=product)]
+    # l_extendedprice * (1 - l_discount)
+    one = Literal(D("1"), Decimal(1, 0))
+    less = of("subtract", one, col("money_b"), type=Decimal(16, 2))
+    found.append(of("multiply", col("money_a"), less, type=Decimal(32, 4)))
+    for name in ("money", "wide"):
+        column = col(f"{name}_a")
+        found += [of(f, column, type=column.type) for f in ("negate", "abs")]
+    return found
+
+
+def _casts() -> list[Call]:
+    wanted: list[tuple[str, DataType]] = [
+        ("small", LONG), ("small", MONEY), ("small", DOUBLE), ("small", STRING),
+        ("whole", DOUBLE), ("whole", MONEY), ("whole", STRING), ("tiny", INTEGER),
+        ("money", Decimal(15, 1)), ("money", Decimal(5, 0)), ("money", LARGEST),
+        ("money", DOUBLE), ("money", STRING), ("wide", MONEY), ("wide", Decimal(20, 6)),
+        ("largest", Decimal(38, 12)), ("largest", Decimal(38, 2)), ("wide", STRING),
+        ("single", DOUBLE), ("day", STRING), ("day", NTZ), ("local", DATE),
+    ]  # fmt: skip
+    found = [of("cast", col(f"{name}_a"), type=data_type) for name, data_type in wanted]
+    return [*found, of("check_overflow", col("wide_a"), type=Decimal(6, 2))]
+
+
+def _texts() -> list[Call]:
+    value = col("text_a")
+    found = [of("like", value, text(pattern)) for pattern in PATTERNS]
+    found += [of("like", value, text("a_b"), text("/"))]
+    for function in ("starts_with", "ends_with", "contains"):
+        found += [of(function, value, text(affix)) for affix in AFFIXES]
+        found.append(of(function, value, col("text_b")))
+    for position, length in ((0, 2), (1, 1), (2, 3), (1, 0), (3, 100), (50, 2)):
+        found.append(of("substring", value, number(position), number(length), type=STRING))
+    for function in ("trim", "ltrim", "rtrim"):
+        found.append(of(function, value, type=STRING))
+        found += [of(function, value, text(chars), type=STRING) for chars in ("a ", "🦆", "")]
+    found += [of("char_pad", value, number(n), type=STRING) for n in (0, 1, 3, 10)]
+    return found
+
+
+def _dates() -> list[Call]:
+    day = col("day_a")
+    found = [of(function, day, type=INTEGER) for function in DATE_PARTS]
+    for function in ("date_add", "date_sub", "add_months"):
+        found.append(of(function, day, col("small_b"), type=DATE))
+    for months in (0, 1, -1, 12, 13, -25):
+        interval = Literal(months, YearMonthInterval())
+        found.append(of("date_add_interval", day, interval, type=DATE))
+    for days in (0, 1, -1, 90, -366):
+        interval = Literal(days * 86_400_000_000, DayTimeInterval())
+        found.append(of("date_add_interval", day, interval, type=DATE))
+    return found
+
+
+CASES = cases()
+
+
+def test_tables_cover_every_function() -> None:
+    assert not FAITHFUL.keys() & UNFAITHFUL.keys()
+    assert FAITHFUL.keys() | UNFAITHFUL.keys() == FUNCTIONS.keys()
+    assert DUCKDB.keys() == FAITHFUL.keys()
+    assert SPARK.keys() == FUNCTIONS.keys()
+
+
+def test_every_faithful_function_is_measured() -> None:
+    assert {case.function for case in CASES} == FAITHFUL.keys()
+    for case in CASES:
+        assert unfaithful([case], SETTINGS) is None, case
+
+
+def _query(compiler: Compiler, source: exp.Expr, some: list[Call]) -> exp.Select:
+    results = [exp.alias_(compiler(case), f"r{i}") for i, case in enumerate(some)]
+    return exp.select(*results).from_(exp.alias_(source, "s", table=True))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    # Both engines count days beyond the years that Python has.
+    values: list[Any] = (
+        column.cast(pa.int32()) if pa.types.is_date(column.type) else column
+    ).to_pylist()
+    return values
+
+
+def _shown(value: Any) -> Any:
+    """A value to compare by: NaN equals itself, 0.0 equals -0.0."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    return value
+
+
+def in_duckdb(file: Path, some: list[Call]) -> list[list[Any]]:
+    files = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(file))])
+    query = _query(Compiler("duckdb", DUCKDB), exp.select("*").from_(files).subquery(), some)
+    with duckdb.connect() as connection:
+        connection.execute(f"SET TimeZone = '{SETTINGS.time_zone}'")
+        found = connection.sql(query.sql("duckdb")).to_arrow_table()
+    return [_values(column) for column in found.columns]
+
+
+def in_spark(spark: SparkSession, file: Path, some: list[Call]) -> list[list[Any]]:
+    from predtrace.engines.base import Targets
+
+    # The session that the Spark engine evaluates lineage in.
+    session = SparkEngine(spark).open(Targets(target_table([], []), (), False), SETTINGS).session
+    session.read.parquet(str(file)).createOrReplaceTempView("boundaries")
+    query = _query(Compiler("spark", SPARK), exp.to_table("boundaries"), some)
+    found = session.sql(query.sql("spark")).toArrow()
+    return [_values(column) for column in found.columns]
+
+
+@pytest.fixture(scope="module")
+def boundaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("boundaries") / "values.parquet"
+    pq.write_table(table(), file)
+    return file
+
+
+@pytest.mark.spark
+def test_duckdb_gives_what_spark_gives(spark: SparkSession, boundaries: Path) -> None:
+    expected = in_spark(spark, boundaries, CASES)
+    found = in_duckdb(boundaries, CASES)
+    rows = table().to_pylist()
+    problems = []
+    for case, theirs, ours in zip(CASES, expected, found, strict=True):
+        for row, wanted, got in zip(rows, theirs, ours, strict=True):
+            if _shown(wanted) != _shown(got):
+                args = [
+                    row.get(f"c{arg.id}") if isinstance(arg, Column) else arg for arg in case.args
+                ]
+                problems.append(
+                    f"{case.function}{args} {case.type}: Spark {wanted!r}, DuckDB {got!r}"
+                )
+                break
+    assert not problems, "\n".join(problems)
+
+
+def test_overflow_gives_null(boundaries: Path) -> None:
+    """Rows that the pipeline never evaluated must not make a question fail."""
+    whole = col("whole_a")
+    overflowing = [
+        of("add", whole, Literal(2**63 - 1, LONG), type=LONG),
+        of("multiply", whole, Literal(2**62, LONG), type=LONG),
+        of("negate", whole, type=LONG),
+        of("abs", whole, type=LONG),
+        of("cast", whole, type=Decimal(3, 0)),
+        of("date_add", col("day_a"), number(2**31 - 1), type=DATE),
+    ]
+    for case, values in zip(overflowing, in_duckdb(boundaries, overflowing), strict=True):
+        assert None in values, case
+        assert any(value is not None for value in values) or case.function == "date_add", case
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (of("divide", col("money_a"), col("money_b"), type=Decimal(34, 17)), "divide"),
+        (of("multiply", col("real_a"), col("real_b"), type=DOUBLE), "round"),
+        (of("multiply", col("largest_a"), col("money_b"), type=Decimal(38, 6)), "rounded"),
+        (of("negate", col("largest_a"), type=LARGEST), "rounded"),
+        (of("like", col("text_a"), text("a\\_b"), text("\\")), "escape"),
+        (of("like", col("text_a"), col("text_b"), text("\\")), "not constant"),
+        (of("upper", col("text_a"), type=STRING), "Unicode"),
+        (of("substring", col("text_a"), number(-2), number(1), type=STRING), "from 0"),
+        (of("cast", col("text_a"), type=DATE), "casts from string to date"),
+        (of("cast", col("day_a"), type=TIMESTAMP), "casts"),
+        (of("eq", col("text_a"), number(1)), "conversions"),
+        (of("year", col("instant_a"), type=INTEGER), "dates only"),
+        (of("my_udf", col("text_a"), type=STRING), "unknown"),
+    ],
+)
+def test_what_is_not_faithful_says_why(case: Call, reason: str) -> None:
+    problem = unfaithful([of("is_null", case)], SETTINGS)
+    assert problem is not None
+    assert reason in problem
+    assert case.function in problem
+
+
+def test_integers_wrap_without_ansi() -> None:
+    case = of("add", col("whole_a"), col("whole_b"), type=LONG)
+    legacy = EngineSettings(engine_version="4", time_zone="UTC", ansi=False, case_sensitive=False)
+    assert unfaithful([case], SETTINGS) is None
+    assert "ANSI" in (unfaithful([case], legacy) or "")
