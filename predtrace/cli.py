@@ -196,7 +196,8 @@ def lineage(
     format: Annotated[AnswerFormat, typer.Option("--format")] = AnswerFormat.table,
     limit: Limit = 10,
     columns: Annotated[
-        str | None, typer.Option(help="Columns to show, separated by commas.")
+        str | None,
+        typer.Option(help="Columns to show, separated by commas; of each scan those it has."),
     ] = None,
     debug: Debug = False,
 ) -> None:

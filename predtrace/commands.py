@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from predtrace.errors import TargetError
 from predtrace.jobs.store import JobStore, JobSummary
 from predtrace.report.text import duration, number, size
 
@@ -128,13 +130,14 @@ def answer(
     with progress.step("find the target rows"):
         found = handle.lineage(target, mode=mode, engine=engine, aggregates=aggregates)
         target_rows = found.target_rows
+    shown = _columns_by_scan(found.scans, columns)
     scans: list[ScanReport] = []
     names = [scan.name for scan in found.scans]
     for scan in found.scans:
         name = scan_label(scan.name, scan.occurrence, names)
         with progress.step(name):
             if style != "parquet":
-                scans.append(evaluate_scan(scan, name, limit, columns))
+                scans.append(evaluate_scan(scan, name, limit, shown[scan.node]))
             if out is not None:
                 scan.write_parquet(str(out / name))
     if style == "parquet":
@@ -157,6 +160,31 @@ def answer(
         _write_json(report.to_dict())
     else:
         report.print(_console())
+
+
+def _columns_by_scan(
+    scans: Sequence[Any], columns: Sequence[str] | None
+) -> dict[int, list[str] | None]:
+    """Which of the named columns every scan has; all, if none of them is its.
+
+    Raises TargetError for a name that no scan has.
+    """
+    if columns is None:
+        return {scan.node: None for scan in scans}
+    known = sorted({name for scan in scans for name in scan.columns})
+    for name in columns:
+        if name.casefold() not in map(str.casefold, known):
+            near = ", ".join(difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known)
+            raise TargetError(f"--columns: no source has a column {name}; near it: {near}")
+    wanted = [name.casefold() for name in columns]
+    found = {
+        scan.node: sorted(
+            (name for name in scan.columns if name.casefold() in wanted),
+            key=lambda name: wanted.index(name.casefold()),
+        )
+        for scan in scans
+    }
+    return {node: names or None for node, names in found.items()}
 
 
 def list_jobs(store: Path, *, as_json: bool) -> None:

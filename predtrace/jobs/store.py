@@ -35,8 +35,9 @@ _INCOMPLETE = "incomplete-"
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
-    `query` is the query's first line that is no comment; `bytes` is what the stored results take. A job that
-    cannot be read has the error's text as its `problem` and nothing else.
+    `query` is the query's first line that is no comment; `bytes` is what the stored
+    results take. A job that cannot be read has the error's text as its `problem` and
+    nothing else.
     """
 
     id: str

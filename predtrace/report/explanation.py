@@ -164,9 +164,9 @@ class Explanation:
     def _lines(self, node: int) -> list[RenderableType]:
         from rich.text import Text
 
-        lines: list[RenderableType] = [
-            Text(describe(self.graph[node], self.graph, self._names), style="bold cyan")
-        ]
+        # Reasons name operators by number.
+        text = describe(self.graph[node], self.graph, self._names)
+        lines: list[RenderableType] = [Text.assemble((text, "bold cyan"), (f"  #{node}", "dim"))]
         if step := self._steps.get(node):
             lines.append(self._fields(self._step_fields(step)))
         elif scan := self._scans.get(node):

@@ -38,6 +38,7 @@ ROWS = pa.table(
 
 class ScanStandIn:
     name, occurrence, label, reason = "orders", 1, "superset", "the semi join: not proved"
+    node, columns = 5, tuple(ROWS.column_names)
 
     def count(self) -> int:
         return 3
@@ -164,9 +165,12 @@ def test_an_answer_as_json(job: JobStandIn) -> None:
 
 
 def test_only_some_columns(job: JobStandIn) -> None:
-    arguments = ["--where", "a = 1", "--columns", "o_comment, o_orderkey", "--format", "json"]
+    arguments = ["--where", "a = 1", "--columns", "o_comment, O_ORDERKEY", "--format", "json"]
     result = runner.invoke(app, ["lineage", "x", *arguments])
     assert json.loads(result.stdout)["scans"][0]["columns"] == ["o_comment", "o_orderkey"]
+    bad = runner.invoke(app, ["lineage", "x", "--where", "a = 1", "--columns", "o_commend"])
+    assert bad.exit_code == 1
+    assert "no source has a column o_commend; near it: o_comment" in bad.stderr
 
 
 def test_an_answer_as_parquet(job: JobStandIn, tmp_path: Path) -> None:
