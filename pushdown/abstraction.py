@@ -19,8 +19,10 @@ from pushdown.operators import JOINS, Aggregation, Assignment, GroupBy, Operator
 from pushdown.rules.base import Context
 from symbolic.expr import (
     TRUE,
+    Call,
     Column,
     Expr,
+    Literal,
     Param,
     call,
     column_ids,
@@ -29,8 +31,10 @@ from symbolic.expr import (
     conjuncts,
     params_of,
     transform,
+    walk,
 )
-from symbolic.types import LONG
+from symbolic.functions import FUNCTIONS, Nulls
+from symbolic.types import BOOLEAN, LONG
 
 Proposals = tuple[tuple[Expr, ...], ...]
 
@@ -49,7 +53,7 @@ def reduced(obligation: Obligation) -> Obligation:
     """The obligation over the columns it depends on, under canonical names."""
     operator = obligation.operator
     if isinstance(operator, JOINS):
-        return _canonical(_without_bystanders(obligation))
+        return _canonical(_with_opaque_atoms(_without_bystanders(obligation)))
     if isinstance(operator, GroupBy):
         return _canonical(obligation)
     return obligation
@@ -109,6 +113,59 @@ def _replace(candidate: Expr, group: list[Expr], stand_in: Expr) -> Expr | None:
     if present == len(group):
         return conjunction(*rest, stand_in)
     return candidate if present == 0 else None
+
+
+def _with_opaque_atoms(obligation: Obligation) -> Obligation:
+    """Replace tests of one value, like ``c IN ('x', 'y')``, by an uninterpreted predicate on it.
+
+    The same test of another value becomes the same predicate. Equalities stay at the
+    top: they pin their column. IS NULL stays, and so does that a test of NULL is NULL.
+    """
+
+    def opaque(predicate: Expr) -> Expr:
+        terms = (term if _pins(term) else _opaque(term) for term in conjuncts(predicate))
+        return conjunction(*terms)
+
+    operator: Any = obligation.operator
+    if hasattr(operator, "condition"):
+        operator = msgspec.structs.replace(operator, condition=opaque(operator.condition))
+    return msgspec.structs.replace(
+        obligation,
+        operator=operator,
+        above=opaque(obligation.above),
+        proposals=tuple(tuple(map(opaque, candidates)) for candidates in obligation.proposals),
+    )
+
+
+def _pins(term: Expr) -> bool:
+    return isinstance(term, Call) and term.function in ("eq", "nullsafe_eq")
+
+
+def _opaque(expr: Expr) -> Expr:
+    if (
+        not isinstance(expr, Call)
+        or expr.function not in FUNCTIONS
+        or expr.function in ("is_null", "is_not_null")
+    ):
+        return expr
+    tested = {node for node in walk(expr) if isinstance(node, (Column, Param))}
+    if len(tested) == 1 and expr.type == BOOLEAN and expr.function not in ("and", "or", "not"):
+        (value,) = tested
+        hole = Column(0, "\N{WHITE SQUARE}", value.type)
+        shape = transform(expr, lambda node: hole if node == value else None)
+        test = call(f"test {shape!r}", value)
+        if _propagates_null(expr):
+            return call("case", call("is_null", value), Literal(None, BOOLEAN), test)
+        return test
+    return Call(expr.function, tuple(map(_opaque, expr.args)), expr.type, expr.nullable)
+
+
+def _propagates_null(expr: Expr) -> bool:
+    return all(
+        FUNCTIONS[node.function].nulls is Nulls.PROPAGATES
+        for node in walk(expr)
+        if isinstance(node, Call)
+    )
 
 
 def _canonical(obligation: Obligation) -> Obligation:

@@ -53,6 +53,7 @@ class Question:
         operator, context = obligation.operator, obligation.context
         rule = RULES[type(operator)]
         self._encoder = Encoder()
+        self._lineage: dict[tuple[int, int], Any] = {}
         self._tables = tuple(
             symbolic_table(
                 self._encoder, columns, rule.bounds[min(index, len(rule.bounds) - 1)], f"t{index}"
@@ -68,22 +69,13 @@ class Question:
             z3.Or([selected for _, selected in self._selected]) if obligation.witnessed else None
         )
 
-    def exact(self, candidates: Sequence[Expr]) -> Verdict:
-        """Whether every candidate is complete and precise, and every input has a lineage row.
-
-        The usual case, asked at once; if it fails, the questions are asked one by one.
-        """
-        if self._witness is None:
-            return Verdict.UNKNOWN
+    def exact(self, candidates: Sequence[Expr]) -> bool:
+        """Whether every candidate is proved complete and precise: the usual case, asked at once."""
         goals = [
-            part
+            self._is_lineage(index, 0) == self._selects(index, candidate)
             for index, candidate in enumerate(candidates)
-            for part in (
-                self._is_lineage(index, 0) == self._selects(index, candidate),
-                self._has_lineage(index),
-            )
         ]
-        return self._prove(z3.And(goals))
+        return self._prove(z3.And(goals)) is Verdict.PROVED
 
     def complete(self, index: int, candidate: Expr) -> Verdict:
         """Whether every lineage row of input `index` satisfies the candidate."""
@@ -93,9 +85,18 @@ class Question:
         """Whether every row of input `index` that satisfies the candidate is lineage."""
         return self._prove(z3.Implies(self._selects(index, candidate), self._is_lineage(index, 0)))
 
-    def contributes(self, index: int) -> Verdict:
-        """Whether input `index` surely has a lineage row."""
-        return Verdict.UNKNOWN if self._witness is None else self._prove(self._has_lineage(index))
+    def contributing(self) -> tuple[bool, ...]:
+        """Which inputs surely have a lineage row; all of them in the usual case."""
+        inputs = range(len(self._tables))
+        if self._witness is None:
+            return (False,) * len(inputs)
+        goals = [
+            z3.Or([self._is_lineage(index, row) for row in range(len(self._tables[index]))])
+            for index in inputs
+        ]
+        if self._prove(z3.And(goals)) is Verdict.PROVED:
+            return (True,) * len(inputs)
+        return tuple(self._prove(goal) is Verdict.PROVED for goal in goals)
 
     def _selects(self, index: int, candidate: Expr) -> Any:
         # The rows of a symbolic table are interchangeable: the first stands for any.
@@ -103,14 +104,11 @@ class Question:
         return z3.And(row.exists, self._encoder.truth(candidate, row.values))
 
     def _is_lineage(self, index: int, row: int) -> Any:
-        exists = self._tables[index][row].exists
-        return z3.And(
-            exists,
-            z3.Or([z3.And(chosen, out.lineage[index][row]) for out, chosen in self._selected]),
-        )
-
-    def _has_lineage(self, index: int) -> Any:
-        return z3.Or([self._is_lineage(index, row) for row in range(len(self._tables[index]))])
+        if (index, row) not in self._lineage:
+            leads = [z3.And(chosen, out.lineage[index][row]) for out, chosen in self._selected]
+            exists = self._tables[index][row].exists
+            self._lineage[index, row] = z3.And(exists, z3.Or(leads))
+        return self._lineage[index, row]
 
     def _prove(self, goal: Any) -> Verdict:
         witness = [] if self._witness is None else [self._witness]
@@ -162,10 +160,10 @@ def _decided(obligation: Obligation) -> _Verdicts:
     count = len(obligation.proposals)
     with LOCK:
         question = Question(obligation)
-        if question.exact([candidates[0] for candidates in obligation.proposals]) is Verdict.PROVED:
-            return _Verdicts((0,) * count, (True,) * count, (False,) * count, (True,) * count)
+        nonempty = question.contributing()
+        if question.exact([candidates[0] for candidates in obligation.proposals]):
+            return _Verdicts((0,) * count, (True,) * count, (False,) * count, nonempty)
         choices = [_choose(question, i, c) for i, c in enumerate(obligation.proposals)]
-        nonempty = tuple(question.contributes(i) is Verdict.PROVED for i in range(count))
     chosen, precise, undecided = zip(*choices, strict=True)
     return _Verdicts(chosen, precise, undecided, nonempty)
 
@@ -209,12 +207,12 @@ def _complete_parts(obligation: Obligation) -> Pushed:
             part = _complete_part(question, index, candidates[0])
             parts.append(part if number is None else candidates[number])
         precise = [question.precise(index, part) for index, part in enumerate(parts)]
-        nonempty = [question.contributes(index) for index in range(len(parts))]
+        nonempty = question.contributing()
     return Pushed(
         below=tuple(parts),
         precise=tuple(verdict is Verdict.PROVED for verdict in precise),
         undecided=tuple(verdict is Verdict.UNKNOWN for verdict in precise),
-        witnessed=tuple(verdict is Verdict.PROVED for verdict in nonempty),
+        witnessed=nonempty,
     )
 
 
