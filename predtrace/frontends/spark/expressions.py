@@ -112,7 +112,7 @@ class ExpressionReader:
 
 def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
     """The error for an expression that cannot be traced."""
-    name = str(node.handle.prettyName()) if "plan" not in node.fields else "subquery"
+    name = str(node.handle.prettyName()) if not node.is_subquery else "subquery"
     if node.cls in table.NON_DETERMINISTIC or not node.handle.deterministic():
         return NonDeterministicError(
             f"function {name} (Catalyst: {node.cls}) need not give the same value again; "

@@ -82,7 +82,7 @@ def _visit_from(node: Node, leaves: Leaves, subqueries: list[Node]) -> None:
         else:  # a branch of a set operation
             _visit_block(child, leaves)
     for root in node.all_expressions():
-        subqueries.extend(expr for expr in root.walk() if "plan" in expr.fields)
+        subqueries.extend(expr for expr in root.walk() if expr.is_subquery)
 
 
 def _visit_wrapped(node: Node, leaves: Leaves) -> None:

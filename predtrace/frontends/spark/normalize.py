@@ -6,10 +6,13 @@ subqueries whose rows are lineage, and stops EXISTS at the first match.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, singleton
+from predtrace.frontends.spark.tree import Node, read_tree
 
 FIRST_RULES = (
     # Folds current_date and its like to one value, subqueries included, before any split.
@@ -68,6 +71,7 @@ class Normalizer:
         Plans inside uncorrelated subquery expressions are left as they are; the
         translation normalises each when it makes an operator of it.
         """
+        plan = self._settle_nested(plan)
         for _ in range(_MAX_ROUNDS):
             before = plan
             for name in RULES:
@@ -79,7 +83,44 @@ class Normalizer:
             "split the query into several"
         )
 
+    def _settle_nested(self, plan: JavaObject) -> JavaObject:
+        """Normalise the subqueries that hold subqueries of their own, innermost first.
+
+        The rules that turn subqueries into joins look one level deep: they would take
+        an inner subquery for uncorrelated before its correlation is pulled up.
+        """
+        if plan.subqueriesAll().size() < 2:
+            return plan
+        tree = read_tree(plan)
+        if not any(_holds_subqueries(expr.subplan()) for expr in _subqueries(tree)):
+            return plan
+        return self._settled(tree, Builder(self.jvm))
+
+    def _settled(self, node: Node, builder: Builder) -> JavaObject:
+        children = [self._settled(child, builder) for child in node.children]
+        roots = node.roots()
+        replaced = {
+            expr: expr.handle.withNewPlan(self.normalize(expr.handle.plan()))
+            for found in roots.values()
+            for root in (found if isinstance(found, tuple) else (found,))
+            for expr in root.walk()
+            if expr.is_subquery and _holds_subqueries(expr.subplan())
+        }
+        plan = builder.with_expressions(node, replaced, roots) if replaced else node.handle
+        return builder.with_children(plan, children) if children else plan
+
     def _rule(self, name: str) -> JavaObject:
         if name not in self._rules:
             self._rules[name] = singleton(self.jvm, f"{CATALYST}.{name}")
         return self._rules[name]
+
+
+def _subqueries(plan: Node) -> Iterator[Node]:
+    """The subquery expressions of a plan, without those inside of them."""
+    for node in plan.walk():
+        for root in node.all_expressions():
+            yield from (expr for expr in root.walk() if expr.is_subquery)
+
+
+def _holds_subqueries(plan: Node) -> bool:
+    return any(True for _ in _subqueries(plan))

@@ -76,13 +76,7 @@ def translate(translation: Translation, node: Node) -> Translated:
     if node.cls not in TRANSLATORS:
         raise _refusal(node)
     inputs = tuple(translate(translation, child) for child in node.children)
-    roots: dict[str, Node | tuple[Node, ...]] = {}
-    for name in node.expression_fields() if node.children else ():
-        if isinstance(node.fields[name][0], list):
-            roots[name] = node.expressions(name)
-        elif (found := node.expression(name)) is not None:
-            roots[name] = found
-    prepared = Prepared(node, inputs, roots)
+    prepared = Prepared(node, inputs, node.roots())
     pull_out_subqueries(translation, prepared, lambda plan: translate(translation, plan))
     return TRANSLATORS[node.cls](translation, prepared)
 

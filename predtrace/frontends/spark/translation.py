@@ -156,7 +156,7 @@ def pull_out_subqueries(
         for root in (found if isinstance(found, tuple) else (found,))
     ]
     for expr in (below for root in roots for below in root.walk()):
-        if "plan" not in expr.fields:
+        if not expr.is_subquery:
             continue
         if expr.cls not in ("ScalarSubquery", "Exists") or expr.children or not prepared.inputs:
             raise UnsupportedOperatorError(

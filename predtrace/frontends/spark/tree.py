@@ -71,15 +71,25 @@ class Node:
                 if isinstance(first, dict) and "num-children" in first:
                     yield name
 
+    def roots(self) -> dict[str, Node | tuple[Node, ...]]:
+        """The expressions of a plan node by field: one, or a Seq of them. A leaf has none."""
+        found: dict[str, Node | tuple[Node, ...]] = {}
+        for name in self.expression_fields() if self.children else ():
+            if isinstance(self.fields[name][0], list):
+                found[name] = self.expressions(name)
+            elif (one := self.expression(name)) is not None:
+                found[name] = one
+        return found
+
     def all_expressions(self) -> Iterator[Node]:
         """The roots of all expressions of a plan node, in the order of its fields."""
-        for name in self.expression_fields():
-            if isinstance(self.fields[name][0], list):
-                yield from self.expressions(name)
-            else:
-                found = self.expression(name)
-                if found is not None:
-                    yield found
+        for found in self.roots().values():
+            yield from found if isinstance(found, tuple) else (found,)
+
+    @property
+    def is_subquery(self) -> bool:
+        """Whether this expression holds a plan."""
+        return "plan" in self.fields
 
     @property
     def expr_id(self) -> int:

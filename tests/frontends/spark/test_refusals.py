@@ -1,0 +1,109 @@
+"""What cannot be traced is refused by name, with its place and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from predtrace.errors import (
+    NonDeterministicError,
+    PredTraceError,
+    SourceError,
+    UnsupportedOperatorError,
+)
+from predtrace.frontends.spark import SparkPipeline, read_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Read = Callable[[str], SparkPipeline]
+
+UNSUPPORTED = {
+    "SELECT sum(v) OVER (PARTITION BY g) FROM t": "Window",
+    "SELECT explode(array(v, k)) FROM t": "Generate",
+    "SELECT g, sum(v) FROM t GROUP BY ROLLUP (g)": "Expand",
+    "SELECT collect_list(v) FROM t": "CollectList",
+    "SELECT first(v) FROM t": "First",
+    "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",
+    "SELECT id FROM range(3)": "Range",
+    "SELECT * FROM VALUES (1), (2)": "LocalRelation",
+    "SELECT transform(array(v), a -> a + 1) FROM t": "ArrayTransform",
+    "SELECT g, soundex(g) FROM t": "SoundEx",
+    "SELECT count(DISTINCT 1) FROM t": "count",
+}
+NON_DETERMINISTIC = {
+    "SELECT rand() FROM t": "Rand",
+    "SELECT k FROM t WHERE rand(1) > 0.5": "Rand",
+    "SELECT uuid() FROM t": "Uuid",
+    "SELECT monotonically_increasing_id() FROM t": "MonotonicallyIncreasingID",
+    "SELECT * FROM t TABLESAMPLE (10 PERCENT)": "Sample",
+}
+
+
+@pytest.mark.parametrize("statement", UNSUPPORTED)
+def test_unsupported(read: Read, statement: str) -> None:
+    with pytest.raises(UnsupportedOperatorError, match=UNSUPPORTED[statement]):
+        read(statement)
+
+
+@pytest.mark.parametrize("statement", NON_DETERMINISTIC)
+def test_non_deterministic(read: Read, statement: str) -> None:
+    with pytest.raises(NonDeterministicError, match=NON_DETERMINISTIC[statement]):
+        read(statement)
+
+
+def test_the_place_in_the_query_is_named(read: Read) -> None:
+    with pytest.raises(PredTraceError, match=r"at line 2: .*rand\(\)"):
+        read("SELECT k,\n rand()\nFROM t")
+
+
+def test_metadata_columns_are_refused(spark: SparkSession, data: Path) -> None:
+    frame = spark.read.parquet(str(data / "t")).select("k", "_metadata.file_path")
+    with pytest.raises(UnsupportedOperatorError, match="_metadata"):
+        read_pipeline(frame)
+
+
+def test_rows_made_in_python_are_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "a")], "k int, g string")
+    with pytest.raises(UnsupportedOperatorError, match="write them to Parquet"):
+        read_pipeline(frame)
+
+
+def test_python_functions_are_refused(spark: SparkSession, read: Read) -> None:
+    from pyspark.sql.functions import udf
+
+    frame = read("SELECT k FROM t").dataframe
+    with pytest.raises(UnsupportedOperatorError, match="Python functions"):
+        read_pipeline(frame.select(udf(lambda value: value, "int")("k")))
+
+
+def test_drop_duplicates_on_some_columns_is_refused(read: Read) -> None:
+    frame = read("SELECT k, v FROM t").dataframe.dropDuplicates(["k"])
+    with pytest.raises(NonDeterministicError, match="dropDuplicates"):
+        read_pipeline(frame)
+
+
+def test_two_sources_with_one_name(spark: SparkSession, data: Path, tmp_path: Path) -> None:
+    spark.read.parquet(str(data / "u")).write.parquet(str(tmp_path / "u"))
+    left = spark.read.parquet(str(data / "u"))
+    right = spark.read.parquet(str(tmp_path / "u"))
+    with pytest.raises(SourceError, match=r"two sources are called 'u'.*createOrReplaceTempView"):
+        read_pipeline(left.union(right))
+
+
+def test_another_evaluation_mode_is_refused(spark: SparkSession, read: Read) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(UnsupportedOperatorError, match="TRY mode"):
+            read("SELECT try_add(v, 1) FROM t")
+        assert read("SELECT v + 1 FROM t").settings.ansi is False
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_sql_text_needs_a_session() -> None:
+    with pytest.raises(TypeError, match="session"):
+        read_pipeline("SELECT 1")

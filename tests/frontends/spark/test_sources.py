@@ -1,0 +1,114 @@
+"""Names, numbers, formats and sizes of sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from predtrace.frontends.spark import SparkPipeline, read_pipeline
+from pushdown.operators import SemiJoin
+from symbolic.expr import render
+from tests.frontends.spark.shapes import condition, shape
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Read = Callable[[str], SparkPipeline]
+
+
+def numbering(pipeline: SparkPipeline) -> list[str]:
+    return [f"{scan.alias or scan.table}{scan.occurrence}" for scan in pipeline.graph.scans()]
+
+
+def test_from_items_come_before_subqueries(read: Read) -> None:
+    statement = (
+        "SELECT (SELECT max(v) FROM t s) FROM u JOIN t a USING (k) "
+        "WHERE k IN (SELECT k FROM t i WHERE EXISTS (SELECT * FROM t j WHERE j.k = i.k)) "
+        "AND v < (SELECT max(v) FROM t x)"
+    )
+    assert numbering(read(statement))[:5] == ["a1", "s2", "i3", "j4", "x5"]
+
+
+def test_every_reference_of_a_cte_and_view_is_a_scan(spark: SparkSession, read: Read) -> None:
+    read("SELECT * FROM t WHERE v > 1").dataframe.createOrReplaceTempView("w")
+    statement = "WITH c AS (SELECT * FROM w) SELECT c.k FROM c JOIN c d USING (k) JOIN w USING (k)"
+    assert shape(read(statement)).count("t") >= 3
+    assert [scan.occurrence for scan in read(statement).graph.scans()] == [1, 2, 3]
+    spark.catalog.dropTempView("w")
+
+
+def test_a_frame_joined_with_itself_in_a_union(spark: SparkSession, data: Path) -> None:
+    frame = spark.read.parquet(str(data / "t"))
+    pipeline = read_pipeline(frame.union(frame).union(frame))
+    assert [scan.occurrence for scan in pipeline.graph.scans()] == [1, 2, 3]
+    assert len({c.id for scan in pipeline.graph.scans() for c in scan.columns}) == 24
+
+
+def test_names_come_from_the_path_without_view(spark: SparkSession, data: Path) -> None:
+    (source,) = read_pipeline(spark.read.parquet(str(data / "t"))).sources
+    assert (source.name, source.format, source.roots) == ("t", "parquet", (str(data / "t"),))
+    assert [column.name for column in source.columns] == list("kgvdmxsb")
+    assert sum(file.rows or 0 for file in source.files) == 5
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "orc", "parquet"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_formats(spark: SparkSession, data: Path, tmp_path: Path, kind: str, version: int) -> None:
+    path = tmp_path / f"with space & a=b.{kind}"
+    spark.read.parquet(str(data / "u")).write.format(kind).save(str(path))
+    key = "spark.sql.sources.useV1SourceList"
+    before = spark.conf.get(key)
+    if version == 2:
+        spark.conf.set(key, "")
+    try:
+        schema = "k int, w int"
+        frame = spark.read.schema(schema).format(kind).load(str(path))
+        (source,) = read_pipeline(frame.filter("w > 1")).sources
+    finally:
+        spark.conf.set(key, str(before))
+    assert (source.format, source.roots) == (kind, (str(path),))
+
+
+def test_partition_columns(spark: SparkSession, data: Path, tmp_path: Path) -> None:
+    spark.read.parquet(str(data / "t")).write.partitionBy("g").parquet(str(tmp_path / "p"))
+    (source,) = read_pipeline(spark.read.parquet(str(tmp_path / "p"))).sources
+    assert source.partition_columns == ("g",)
+    assert source.columns[-1].name == "g"
+
+
+def test_options_are_kept(spark: SparkSession, data: Path, tmp_path: Path) -> None:
+    spark.read.parquet(str(data / "u")).write.option("header", True).csv(str(tmp_path / "c"))
+    frame = spark.read.option("header", True).option("inferSchema", True).csv(str(tmp_path / "c"))
+    (source,) = read_pipeline(frame).sources
+    assert source.options["header"] == "true"
+
+
+def test_char_columns_are_padded_on_reading(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE padded (c CHAR(5), n INT) USING parquet")
+    try:
+        spark.sql("INSERT INTO padded VALUES ('ab', 1), ('abc', 2)")
+        pipeline = read_pipeline("SELECT n FROM padded WHERE c = 'ab'", spark)
+        assert pipeline.sources[0].name == "padded"
+        assert "char_pad(c, 5)" in condition(pipeline)
+    finally:
+        spark.sql("DROP TABLE padded")
+
+
+def test_estimates(read: Read) -> None:
+    pipeline = read("SELECT * FROM t JOIN u USING (k)")
+    rows = {scan.table: pipeline.estimates()[scan.id][0] for scan in pipeline.graph.scans()}
+    assert rows == {"t": 5, "u": 5}
+    assert all(size > 0 for _, size in pipeline.estimates().values())
+
+
+def test_the_query_is_kept_as_written(read: Read) -> None:
+    assert read("SELECT k FROM t;").query == "SELECT k FROM t;"
+
+
+def test_correlated_conditions_see_both_sides(read: Read) -> None:
+    graph = read("SELECT * FROM t WHERE EXISTS (SELECT * FROM u WHERE u.w > t.v)").graph
+    (join,) = (o for o in graph.operators() if isinstance(o, SemiJoin))
+    assert render(join.condition) == "w > v"

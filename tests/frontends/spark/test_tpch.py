@@ -1,0 +1,74 @@
+"""The 22 TPC-H queries: all are translated; those split at every operator run as they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from predtrace.frontends.spark import read_pipeline
+from pushdown import operators as ops
+from symbolic.expr import TRUE
+from tests.frontends.spark.test_execute import everywhere
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUERIES = sorted((Path(__file__).parents[3] / "tpch" / "queries").glob("q*.sql"))
+SPLIT = {"q02", "q11", "q15", "q20", "q22"}
+"""Correlated, scalar and nested subqueries, and two of them at once."""
+SCANS = {
+    "q01": "lineitem",
+    "q02": "nation nation part partsupp partsupp region region supplier supplier",
+    "q15": "lineitem lineitem supplier",
+    "q20": "lineitem nation part partsupp supplier",
+    "q21": "lineitem lineitem lineitem nation orders supplier",
+}
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """TPC-H data at scale 0.01 behind temp views."""
+    folder = tmp_path_factory.mktemp("tpch")
+    program = Path(sys.executable).with_name("tpchgen-cli")
+    subprocess.run(
+        [program, "parquet", "-s", "0.01", "--output-dir", folder], check=True, capture_output=True
+    )
+    names = [path.stem for path in folder.glob("*.parquet")]
+    for name in names:
+        spark.read.parquet(str(folder / f"{name}.parquet")).createOrReplaceTempView(name)
+    yield
+    for name in names:
+        spark.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+def test_query_is_translated(spark: SparkSession, tables: None, path: Path) -> None:
+    pipeline = read_pipeline(path.read_text(), spark)
+    assert tuple(column.name for column in pipeline.graph.output()) == pipeline.names
+    if path.stem in SCANS:
+        assert " ".join(scan.table for scan in pipeline.graph.scans()) == SCANS[path.stem]
+    joins = [o for o in pipeline.graph.operators() if isinstance(o, ops.InnerJoin)]
+    assert all(join.condition != TRUE for join in joins), "a cross join remains"
+
+
+def test_all_queries_are_here() -> None:
+    assert len(QUERIES) == 22
+
+
+@pytest.mark.parametrize("path", [p for p in QUERIES if p.stem in SPLIT], ids=lambda p: p.stem)
+def test_query_split_everywhere(
+    spark: SparkSession, tables: None, tmp_path: Path, path: Path
+) -> None:
+    pipeline = read_pipeline(path.read_text(), spark)
+    result = pipeline.run(tmp_path, everywhere(pipeline))
+    assert _bag(result.dataframe.collect()) == _bag(pipeline.dataframe.collect())
+
+
+def _bag(rows: list[Any]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row) for row in rows)
