@@ -70,7 +70,11 @@ class AnswerCheck(msgspec.Struct, frozen=True):
 
 
 class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out about one query. `inference_seconds` leaves out reading the plan."""
+    """What was found out about one query.
+
+    `inference_seconds` leaves out reading Spark's plan. `intermediates` and `stored_bytes`
+    are those of the minimal reading of min and max, as the paper has them.
+    """
 
     number: int
     output_rows: int
@@ -170,8 +174,8 @@ class Checker:
             inference_seconds=trace.inference_seconds,
             plain_seconds=plain_seconds,
             run_seconds=run_seconds,
-            intermediates=max(len(plan.intermediates) for plan in job.record.plans),
-            stored_bytes=stored_bytes(job),
+            intermediates=len(trace.plan(readings[0]).intermediates),
+            stored_bytes=stored_bytes(job, readings[0]),
             answers=tuple(answers),
             removals=tuple(removals),
             problems=tuple(problems),
@@ -228,9 +232,13 @@ def choose_targets(rows: Sequence[Row], most: int) -> list[Row]:
     return [different[position * len(different) // count] for position in range(count)]
 
 
-def stored_bytes(job: Any) -> int:
-    """The bytes of a job's stored intermediate results; plans may share one."""
-    folders = {item.result.folder: item.result.bytes for item in job.record.intermediates}
+def stored_bytes(job: Any, aggregates: str = AGGREGATES[0]) -> int:
+    """The bytes of the intermediate results that a job stored for one reading of min and max."""
+    folders = {
+        item.result.folder: item.result.bytes
+        for item in job.record.intermediates
+        if item.aggregates == aggregates
+    }
     return sum(folders.values())
 
 
