@@ -1,0 +1,1 @@
+"""Evaluation on pandas notebooks; empty so far, see the README."""
