@@ -13,7 +13,7 @@ from predtrace.inference.plan import (
     ScanLineage,
     Step,
 )
-from predtrace.inference.precise import Pushdown, Visit, rebind, row_selection
+from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
 from predtrace.inference.sizes import Sizes
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Limit, Scan
@@ -141,7 +141,8 @@ class _Inference:
             )
         )
         inherited = {visit.node: lost} if lost else {}
-        return _Region(binding, visit.node, row_selection(choice.columns), inherited)
+        predicate = bound_rows(choice.columns, visit.above)
+        return _Region(binding, visit.node, predicate, inherited)
 
     def _why(self, choice: Choice, failing: int) -> str:
         operator = type(self._graph[failing]).__name__.rstrip("_")

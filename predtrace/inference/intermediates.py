@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import networkx as nx
 
-from predtrace.inference.precise import Pushdown, row_selection
+from predtrace.inference.precise import Pushdown, bound_rows
 from predtrace.inference.sizes import Sizes, width
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -49,7 +49,7 @@ class IntermediateChooser:
         self._pushdown = pushdown
         self._graph = pushdown.graph
         self._sizes = sizes
-        self._known_failing: dict[tuple[int, tuple[Column, ...]], frozenset[int]] = {}
+        self._known_failing: dict[tuple[int, tuple[Column, ...], Expr], frozenset[int]] = {}
 
     def choose(self, failing: int, above: Mapping[int, Expr], top: int) -> Choice | None:
         """The best place for an intermediate that makes pushdown through `failing` precise.
@@ -63,7 +63,7 @@ class IntermediateChooser:
         while node is not None and node != top:
             path.append(node)
             columns = self._columns(node, above[node])
-            still_failing = self._failing(node, columns)
+            still_failing = self._failing(node, columns, above[node])
             if still_failing.isdisjoint(path):
                 nested = sum(
                     self._sizes.bytes(other, self._graph.output(other)) for other in still_failing
@@ -83,24 +83,35 @@ class IntermediateChooser:
         """
         looked_up = column_ids(above)
         kept = self._representing(node, looked_up, _needs)
-        unavoidable = self._failing(node, kept)
+        unavoidable = self._failing(node, kept, above)
         if unavoidable:
             more = self._representing(node, looked_up, _reads)
-            still = self._failing(node, more)
+            still = self._failing(node, more, above)
             if still != unavoidable:
                 kept, unavoidable = more, still
         for column in sorted(kept, key=lambda c: -width(c.type)):
             if column.id not in looked_up:
                 rest = tuple(other for other in kept if other != column)
-                if self._failing(node, rest) <= unavoidable:
+                if not self._loses_more(node, rest, above, unavoidable):
                     kept = rest
         return kept
 
-    def _failing(self, node: int, columns: tuple[Column, ...]) -> frozenset[int]:
+    def _loses_more(
+        self,
+        node: int,
+        columns: tuple[Column, ...],
+        above: Expr,
+        unavoidable: frozenset[int],
+    ) -> bool:
+        """Whether precision is lost anywhere else; stops at the first such place."""
+        visits = self._pushdown.region(node, bound_rows(columns, above), past_losses=False)
+        return any(not visit.precise and visit.node not in unavoidable for visit in visits)
+
+    def _failing(self, node: int, columns: tuple[Column, ...], above: Expr) -> frozenset[int]:
         """Where the region under `node` first loses precision, were `columns` of it stored."""
-        key = (node, columns)
+        key = (node, columns, above)
         if key not in self._known_failing:
-            visits = self._pushdown.region(node, row_selection(columns), past_losses=False)
+            visits = self._pushdown.region(node, bound_rows(columns, above), past_losses=False)
             self._known_failing[key] = frozenset(v.node for v in visits if not v.precise)
         return self._known_failing[key]
 

@@ -15,7 +15,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
 from pushdown.verify import Pushed, push
-from symbolic.expr import Column, Expr, Param, conjunction, same, transform
+from symbolic.expr import Column, Expr, Param, conjunction, conjuncts, params_of, same, transform
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -97,3 +97,12 @@ def row_selection(columns: Collection[Column]) -> Expr:
             for column in columns
         )
     )
+
+
+def bound_rows(columns: Collection[Column], lookup: Expr) -> Expr:
+    """What the bound rows of a stored intermediate are known to satisfy.
+
+    Their own values, and what the predicate that looks them up says without params.
+    """
+    known = (term for term in conjuncts(lookup) if not params_of(term))
+    return conjunction(row_selection(columns), *known)
