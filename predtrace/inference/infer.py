@@ -16,9 +16,11 @@ from predtrace.inference.plan import (
 from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
 from predtrace.inference.sizes import Sizes
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Limit, Scan
+from pushdown.operators import GroupBy, Limit, Operator, Scan
 from pushdown.rules.base import MINIMAL
 from symbolic.expr import Expr
+from symbolic.functions import AGGREGATES
+from symbolic.types import Float
 
 
 def infer(
@@ -157,7 +159,8 @@ class _Inference:
         )
 
     def _unrepeatable(self, node: int) -> bool:
-        return any(isinstance(self._graph[below], Limit) for below in self._graph.top_down(node))
+        """Whether another run may give other values: a limit's choice, a float sum's rounding."""
+        return any(_unrepeatable(self._graph[below]) for below in self._graph.top_down(node))
 
     def _record_step(self, region: _Region, visit: Visit, lost: str) -> None:
         assert visit.pushed is not None
@@ -198,3 +201,17 @@ def _verdict_reason(visit: Visit) -> str:
     if any(visit.pushed.undecided):
         return "the solver could not decide within its budget whether it adds rows"
     return "it may select rows that are not lineage"
+
+
+def _unrepeatable(operator: Operator) -> bool:
+    match operator:
+        case Limit():
+            return True
+        case GroupBy(aggregations=aggregations):
+            # Floating-point addition depends on the order of the rows.
+            return any(
+                isinstance(aggregation.column.type, Float)
+                and not AGGREGATES[aggregation.call.function].attained
+                for aggregation in aggregations
+            )
+    return False

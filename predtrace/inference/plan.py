@@ -23,7 +23,7 @@ class Intermediate(msgspec.Struct, frozen=True, kw_only=True):
     `predicate` looks its rows up: over `columns`, with params of binding `parent`.
     `why` says which operator below needs it. `estimated_bytes` is the guess that the
     choice among alternatives went by. `inline` ones must be stored while the pipeline
-    runs, since another run need not repeat them (a limit).
+    runs, since another run need not repeat them (a limit, a sum of floats).
     """
 
     binding: int
