@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from predtrace.frontends.spark import read_pipeline
 from tests.reference import ReferenceResult, row_key, trace_graph
 from tests.reference.answers import check_answer
 from tests.reference.jobs import write_source
-from tests.strategies import count
+from tests.strategies import count, phases
 from tests.strategies.databases import SUFFIXES, database, source_columns
 from tests.strategies.sql import statements
 
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 Row = tuple[Any, ...]
-Tables = Mapping[str, Sequence[Row]]
+
+
+class Tables(dict[str, Sequence[Row]]):
+    """All databases' rows by table; a failed example need not print them."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tables>"
+
+
 outcomes: Counter[str] = Counter()
 """How many statements were read, refused by the front end, or not accepted by Spark."""
 
@@ -53,7 +61,7 @@ def session(spark: SparkSession) -> SparkSession:
 def tables(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """All databases, written to Parquet and registered as temp views."""
     folder = tmp_path_factory.mktemp("random-sql")
-    rows: dict[str, Sequence[Row]] = {}
+    rows = Tables()
     for suffix in SUFFIXES:
         rows.update(database(suffix))
     for name, content in rows.items():
@@ -95,7 +103,7 @@ def traced(pipeline: Any, tables: Tables, aggregates: str = "minimal") -> Refere
 
 
 @given(statement=statements(SUFFIXES))
-@settings(max_examples=count(40))
+@settings(max_examples=count(40), phases=phases())
 def test_graphs_give_what_spark_gives(
     session: SparkSession, tables: Tables, statement: str
 ) -> None:  # fmt: skip
@@ -106,7 +114,7 @@ def test_graphs_give_what_spark_gives(
 
 
 @given(statement=statements(SUFFIXES))
-@settings(max_examples=count(20))
+@settings(max_examples=count(20), phases=phases())
 def test_run_and_lineage(
     session: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _FACTOR = {"dev": 1, "ci": 20}
 
@@ -21,6 +21,12 @@ def current_profile() -> str:
 def count(examples: int) -> int:
     """How many examples a test runs that has `examples` of them in the suite."""
     return examples * _FACTOR[current_profile()]
+
+
+def phases() -> tuple[Phase, ...]:
+    """Phases of a test whose examples take seconds: the suite reports failures unshrunk."""
+    every = (Phase.explicit, Phase.reuse, Phase.generate)
+    return every if current_profile() == "dev" else (*every, Phase.shrink)
 
 
 def register_profiles() -> None:
