@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -225,6 +226,8 @@ _CONDITIONS: dict[str, Callable[[_Reader, Any], Expr]] = {
 def _constant(text: str) -> Literal:
     """A number as written: whole, decimal, or (with an exponent) floating."""
     if "e" in text.lower():
+        if not math.isfinite(float(text)):
+            raise TargetError(f"the number {text} is too large")
         return Literal(float(text), DOUBLE)
     number = decimal.Decimal(text)
     exponent = number.as_tuple().exponent

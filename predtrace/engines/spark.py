@@ -41,6 +41,8 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     # Values go to Python by Arrow; a fallback would lose types.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # ${…} in a text is text.
+    "spark.sql.variable.substitute": "false",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
 }

