@@ -114,7 +114,7 @@ def test_graphs_give_what_spark_gives(
 
 
 @given(statement=statements(SUFFIXES))
-@settings(max_examples=count(20), phases=phases())
+@settings(max_examples=count(12), phases=phases())
 def test_run_and_lineage(
     session: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory, statement: str
 ) -> None:
