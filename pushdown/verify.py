@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import z3
 
 from pushdown.abstraction import Obligation, reduced
 from pushdown.operators import Operator
@@ -28,6 +27,7 @@ from pushdown.rules import RULES
 from pushdown.rules.base import Context, OutputRow
 from symbolic.encode import Encoder
 from symbolic.expr import FALSE, Expr, conjunction, conjuncts
+from symbolic.logic import all_of, any_of, implies, same_term
 from symbolic.solver import LOCK, Verdict, prove
 from symbolic.table import SymbolicRow, symbolic_table
 
@@ -62,28 +62,28 @@ class Question:
         )
         outputs = rule.meaning(operator, self._tables, self._encoder, context)
         self._selected: list[tuple[OutputRow, Any]] = [
-            (row, z3.And(row.exists, self._encoder.truth(obligation.above, row.values)))
+            (row, all_of(row.exists, self._encoder.truth(obligation.above, row.values)))
             for row in outputs
         ]
         self._witness = (
-            z3.Or([selected for _, selected in self._selected]) if obligation.witnessed else None
+            any_of(*[selected for _, selected in self._selected]) if obligation.witnessed else None
         )
 
     def exact(self, candidates: Sequence[Expr]) -> bool:
         """Whether every candidate is proved complete and precise: the usual case, asked at once."""
         goals = [
-            self._is_lineage(index, 0) == self._selects(index, candidate)
+            same_term(self._is_lineage(index, 0), self._selects(index, candidate))
             for index, candidate in enumerate(candidates)
         ]
-        return self._prove(z3.And(goals)) is Verdict.PROVED
+        return self._prove(all_of(*goals)) is Verdict.PROVED
 
     def complete(self, index: int, candidate: Expr) -> Verdict:
         """Whether every lineage row of input `index` satisfies the candidate."""
-        return self._prove(z3.Implies(self._is_lineage(index, 0), self._selects(index, candidate)))
+        return self._prove(implies(self._is_lineage(index, 0), self._selects(index, candidate)))
 
     def precise(self, index: int, candidate: Expr) -> Verdict:
         """Whether every row of input `index` that satisfies the candidate is lineage."""
-        return self._prove(z3.Implies(self._selects(index, candidate), self._is_lineage(index, 0)))
+        return self._prove(implies(self._selects(index, candidate), self._is_lineage(index, 0)))
 
     def contributing(self) -> tuple[bool, ...]:
         """Which inputs surely have a lineage row; all of them in the usual case."""
@@ -91,23 +91,23 @@ class Question:
         if self._witness is None:
             return (False,) * len(inputs)
         goals = [
-            z3.Or([self._is_lineage(index, row) for row in range(len(self._tables[index]))])
+            any_of(*[self._is_lineage(index, row) for row in range(len(self._tables[index]))])
             for index in inputs
         ]
-        if self._prove(z3.And(goals)) is Verdict.PROVED:
+        if self._prove(all_of(*goals)) is Verdict.PROVED:
             return (True,) * len(inputs)
         return tuple(self._prove(goal) is Verdict.PROVED for goal in goals)
 
     def _selects(self, index: int, candidate: Expr) -> Any:
         # The rows of a symbolic table are interchangeable: the first stands for any.
         row: SymbolicRow = self._tables[index][0]
-        return z3.And(row.exists, self._encoder.truth(candidate, row.values))
+        return all_of(row.exists, self._encoder.truth(candidate, row.values))
 
     def _is_lineage(self, index: int, row: int) -> Any:
         if (index, row) not in self._lineage:
-            leads = [z3.And(chosen, out.lineage[index][row]) for out, chosen in self._selected]
+            leads = [all_of(chosen, out.lineage[index][row]) for out, chosen in self._selected]
             exists = self._tables[index][row].exists
-            self._lineage[index, row] = z3.And(exists, z3.Or(leads))
+            self._lineage[index, row] = all_of(exists, any_of(*leads))
         return self._lineage[index, row]
 
     def _prove(self, goal: Any) -> Verdict:

@@ -37,6 +37,7 @@ import z3
 
 from symbolic.expr import Call, Column, Expr, Literal, Param
 from symbolic.functions import FUNCTIONS, Nulls
+from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate, same_term
 from symbolic.types import (
     Boolean,
     DataType,
@@ -75,6 +76,10 @@ class Encoder:
         self._constants: dict[tuple[str, str], Any] = {}
         self._facts: list[Any] = []
         self._params: dict[Param, Value] = {}
+        self._literals: dict[Literal, Value] = {}
+        self._calls: dict[
+            tuple[str, DataType, tuple[int, ...]], tuple[Value, tuple[Value, ...]]
+        ] = {}
 
     @property
     def assumptions(self) -> list[Any]:
@@ -94,7 +99,7 @@ class Encoder:
         """An arbitrary value of the type."""
         self._fresh += 1
         label = f"{name}!{self._fresh}"
-        null = z3.Bool(f"{label}?") if nullable else z3.BoolVal(False)
+        null = z3.Bool(f"{label}?") if nullable else NEVER
         return Value(z3.Const(label, sort_of(data_type)), null)
 
     def fresh_flag(self, name: str) -> Any:
@@ -132,22 +137,32 @@ class Encoder:
             case Param():
                 return self.param(expr)
             case Literal():
-                return self._literal(expr)
-            case Call(function=function, args=args):
-                values = [self.encode(arg, row) for arg in args]
-                interpret = _INTERPRETED.get(function)
-                if interpret is not None and _well_sorted(function, values):
-                    return interpret(values)
-                return self._uninterpreted(expr, values)
+                if expr not in self._literals:
+                    self._literals[expr] = self._literal(expr)
+                return self._literals[expr]
+            case Call(args=args):
+                return self._call(expr, tuple(self.encode(arg, row) for arg in args))
+
+    def _call(self, expr: Call, values: tuple[Value, ...]) -> Value:
+        # The same values meet in the same calls again and again: once per pair of rows
+        # and per predicate. The arguments are kept beside the result to keep their ids.
+        key = (expr.function, expr.type, tuple(map(id, values)))
+        if key not in self._calls:
+            interpret = _INTERPRETED.get(expr.function)
+            if interpret is not None and _well_sorted(expr.function, values):
+                self._calls[key] = interpret(values), values
+            else:
+                self._calls[key] = self._uninterpreted(expr, values), values
+        return self._calls[key][0]
 
     def _literal(self, literal: Literal) -> Value:
         value, data_type = literal.value, literal.type
         if value is None:
-            return Value(self.fresh(data_type, "null").term, z3.BoolVal(True))
-        known = z3.BoolVal(False)
+            return Value(self.fresh(data_type, "null").term, ALWAYS)
+        known = NEVER
         match data_type:
             case Boolean():
-                return Value(z3.BoolVal(value), known)
+                return Value(ALWAYS if value else NEVER, known)
             case Integer() | YearMonthInterval() | DayTimeInterval():
                 return Value(z3.IntVal(int(value)), known)
             case Date():
@@ -186,7 +201,7 @@ class Encoder:
             self._constants[label] = z3.Const(f"{name} {label[1]}", sort_of(literal.type))
         return self._constants[label]
 
-    def _uninterpreted(self, expr: Call, values: list[Value]) -> Value:
+    def _uninterpreted(self, expr: Call, values: Sequence[Value]) -> Value:
         function = FUNCTIONS.get(expr.function)
         propagates = function is not None and function.nulls is Nulls.PROPAGATES
         never = function is not None and function.nulls is Nulls.NEVER_NULL
@@ -201,14 +216,14 @@ class Encoder:
         result = sort_of(expr.type)
         if not terms:
             term = z3.Const(signature, result)
-            null = z3.BoolVal(False) if never else z3.Bool(f"{signature}?")
+            null = NEVER if never else z3.Bool(f"{signature}?")
             return Value(term, null)
         term = z3.Function(signature, *sorts, result)(*terms)
         own_null = z3.Function(f"{signature}?", *sorts, z3.BoolSort())(*terms)
         if never:
-            return Value(term, z3.BoolVal(False))
+            return Value(term, NEVER)
         if propagates:
-            return Value(term, z3.Or([v.null for v in values] + [own_null]))
+            return Value(term, any_of(*[v.null for v in values] + [own_null]))
         return Value(term, own_null)
 
 
@@ -239,13 +254,13 @@ def key(term: Any) -> Any:
 
 def is_true(value: Value) -> Any:
     """Z3 Bool: the Boolean value is TRUE."""
-    return z3.And(value.term, z3.Not(value.null))
+    return all_of(value.term, negate(value.null))
 
 
 def equal(left: Value, right: Value) -> Any:
     """Z3 Bool: ``left <=> right``."""
-    both = z3.And(z3.Not(left.null), z3.Not(right.null), key(left.term) == key(right.term))
-    return z3.Or(both, z3.And(left.null, right.null))
+    both = all_of(negate(left.null), negate(right.null), same_term(key(left.term), key(right.term)))
+    return any_of(both, all_of(left.null, right.null))
 
 
 def _compared(value: Value) -> Any:
@@ -258,17 +273,17 @@ def _real(value: Fraction) -> Any:
 
 
 def _without_garbage(value: Value) -> Any:
-    if z3.is_false(value.null):
+    if value.null is NEVER:
         return value.term
     sort = value.term.sort()
     return z3.If(value.null, z3.Const(f"NULL of {sort}", sort), value.term)
 
 
-def _well_sorted(function: str, values: list[Value]) -> bool:
+def _well_sorted(function: str, values: Sequence[Value]) -> bool:
     """Whether the interpreted meaning applies: like sorts where values are compared or chosen."""
     match function:
         case "and" | "or" | "not":
-            compared = [*values, Value(z3.BoolVal(True), None)]
+            compared: Sequence[Value] = [*values, Value(ALWAYS, None)]
         case "case":
             compared = [*values[1::2], values[-1]]
             if not all(z3.is_bool(v.term) for v in values[:-1:2]):
@@ -278,27 +293,27 @@ def _well_sorted(function: str, values: list[Value]) -> bool:
     return len({v.term.sort() for v in compared}) <= 1
 
 
-def _and(values: list[Value]) -> Value:
-    false = z3.Or([z3.And(z3.Not(v.null), z3.Not(v.term)) for v in values])
-    null = z3.And(z3.Not(false), z3.Or([v.null for v in values]))
-    return Value(z3.Not(false), null)
+def _and(values: Sequence[Value]) -> Value:
+    false = any_of(*[all_of(negate(v.null), negate(v.term)) for v in values])
+    null = all_of(negate(false), any_of(*[v.null for v in values]))
+    return Value(negate(false), null)
 
 
-def _or(values: list[Value]) -> Value:
-    true = z3.Or([z3.And(z3.Not(v.null), v.term) for v in values])
-    null = z3.And(z3.Not(true), z3.Or([v.null for v in values]))
+def _or(values: Sequence[Value]) -> Value:
+    true = any_of(*[all_of(negate(v.null), v.term) for v in values])
+    null = all_of(negate(true), any_of(*[v.null for v in values]))
     return Value(true, null)
 
 
-def _not(values: list[Value]) -> Value:
-    return Value(z3.Not(values[0].term), values[0].null)
+def _not(values: Sequence[Value]) -> Value:
+    return Value(negate(values[0].term), values[0].null)
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[list[Value]], Value]:
-    def encode(values: list[Value]) -> Value:
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Sequence[Value]], Value]:
+    def encode(values: Sequence[Value]) -> Value:
         left, right = values
         term = compare(_ordered(left.term), _ordered(right.term))
-        return Value(term, z3.Or(left.null, right.null))
+        return Value(term, any_of(left.null, right.null))
 
     return encode
 
@@ -308,12 +323,12 @@ def _ordered(term: Any) -> Any:
     return z3.If(term, 1, 0) if z3.is_bool(term) else key(term)
 
 
-def _in(values: list[Value]) -> Value:
-    equals = _comparison(lambda a, b: a == b)
+def _in(values: Sequence[Value]) -> Value:
+    equals = _comparison(same_term)
     return _or([equals([values[0], item]) for item in values[1:]])
 
 
-def _case(values: list[Value]) -> Value:
+def _case(values: Sequence[Value]) -> Value:
     *branches, otherwise = values
     result = otherwise
     for condition, then in reversed(list(zip(branches[::2], branches[1::2], strict=True))):
@@ -322,27 +337,25 @@ def _case(values: list[Value]) -> Value:
     return result
 
 
-def _coalesce(values: list[Value]) -> Value:
+def _coalesce(values: Sequence[Value]) -> Value:
     result = values[-1]
     for value in reversed(values[:-1]):
-        result = Value(z3.If(value.null, result.term, value.term), z3.And(value.null, result.null))
+        result = Value(z3.If(value.null, result.term, value.term), all_of(value.null, result.null))
     return result
 
 
-_NEVER = z3.BoolVal(False)
-
-_INTERPRETED: dict[str, Callable[[list[Value]], Value]] = {
+_INTERPRETED: dict[str, Callable[[Sequence[Value]], Value]] = {
     "and": _and,
     "or": _or,
     "not": _not,
-    "eq": _comparison(lambda a, b: a == b),
+    "eq": _comparison(same_term),
     "lt": _comparison(lambda a, b: a < b),
     "le": _comparison(lambda a, b: a <= b),
     "gt": _comparison(lambda a, b: a > b),
     "ge": _comparison(lambda a, b: a >= b),
-    "nullsafe_eq": lambda values: Value(equal(values[0], values[1]), _NEVER),
-    "is_null": lambda values: Value(values[0].null, _NEVER),
-    "is_not_null": lambda values: Value(z3.Not(values[0].null), _NEVER),
+    "nullsafe_eq": lambda values: Value(equal(values[0], values[1]), NEVER),
+    "is_null": lambda values: Value(values[0].null, NEVER),
+    "is_not_null": lambda values: Value(negate(values[0].null), NEVER),
     "in": _in,
     "case": _case,
     "coalesce": _coalesce,

@@ -12,6 +12,7 @@ from pushdown.rules.base import MINIMAL, Context, OutputRow, Rule, RuleTable, Ta
 from symbolic.encode import Encoder, Value, equal
 from symbolic.expr import Expr, Param, call, conjunction, conjuncts, disjunction, same, substitute
 from symbolic.functions import AGGREGATES
+from symbolic.logic import ALWAYS, all_of, any_of
 from symbolic.table import SymbolicRow
 
 
@@ -63,19 +64,19 @@ def grouped(
     if not operator.keys:
         values = _aggregates(operator, [], encoder)
         lineage = tuple(_contributes(operator, row, values, encoder, context) for row in table)
-        return [OutputRow(z3.BoolVal(True), values, (lineage,))]
+        return [OutputRow(ALWAYS, values, (lineage,))]
     keys = [[encoder.encode(key.value, row.values) for key in operator.keys] for row in table]
     rows = []
     for row, own in zip(table, keys, strict=True):
         aggregates = _aggregates(operator, own, encoder)
         lineage = tuple(
-            z3.And(
+            all_of(
                 *(equal(a, b) for a, b in zip(own, others, strict=True)),
                 _contributes(operator, other, aggregates, encoder, context),
             )
             for other, others in zip(table, keys, strict=True)
         )
-        exists = z3.And(row.exists, _contributes(operator, row, aggregates, encoder, context))
+        exists = all_of(row.exists, _contributes(operator, row, aggregates, encoder, context))
         rows.append(
             OutputRow(exists, {**_key_values(operator, own, encoder), **aggregates}, (lineage,))
         )
@@ -111,15 +112,15 @@ def _contributes(
 ) -> Any:
     """Z3 Bool: a row of the group is lineage of the group's output row."""
     if not attains(operator, context):
-        return z3.BoolVal(True)
-    return z3.Or([_attained(a, row, aggregates, encoder) for a in operator.aggregations])
+        return ALWAYS
+    return any_of(*[_attained(a, row, aggregates, encoder) for a in operator.aggregations])
 
 
 def _attained(
     aggregation: Aggregation, row: SymbolicRow, aggregates: dict[int, Value], encoder: Encoder
 ) -> Any:
     result = aggregates[aggregation.column.id]
-    return z3.Or(result.null, equal(encoder.encode(aggregation.call.args[0], row.values), result))
+    return any_of(result.null, equal(encoder.encode(aggregation.call.args[0], row.values), result))
 
 
 RULES: RuleTable = {

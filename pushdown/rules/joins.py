@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import z3
-
 from pushdown.operators import (
     AntiJoin,
     InnerJoin,
@@ -32,6 +30,7 @@ from symbolic.expr import (
     disjunction,
     substitute,
 )
+from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate
 
 Proposals = tuple[tuple[Expr, ...], ...]
 
@@ -116,7 +115,7 @@ def joined_pairs(
     """Pairs of rows that satisfy the condition."""
     return [
         OutputRow(
-            z3.And(l_row.exists, r_row.exists, match), {**l_row.values, **r_row.values}, (ls, rs)
+            all_of(l_row.exists, r_row.exists, match), {**l_row.values, **r_row.values}, (ls, rs)
         )
         for (l_row, ls), (r_row, rs), match in _pairs(operator.condition, tables, encoder)
     ]
@@ -129,16 +128,16 @@ def outer_joined(
     left, right = tables
     rows = joined_pairs(operator, tables, encoder, context)
     matches = _matches(operator.condition, tables, encoder)
-    nothing = tuple(tuple(z3.BoolVal(False) for _ in table) for table in tables)
+    nothing = tuple(tuple(NEVER for _ in table) for table in tables)
     if operator.kind in ("left", "full"):
         padding = _nulls(context.inputs[1], encoder)
         for i, row in enumerate(left):
-            alone = z3.Not(
-                z3.Or([z3.And(other.exists, matches[i][j]) for j, other in enumerate(right)])
+            alone = negate(
+                any_of(*[all_of(other.exists, matches[i][j]) for j, other in enumerate(right)])
             )
             rows.append(
                 OutputRow(
-                    z3.And(row.exists, alone),
+                    all_of(row.exists, alone),
                     {**row.values, **padding},
                     (only(i, left), nothing[1]),
                 )
@@ -146,12 +145,12 @@ def outer_joined(
     if operator.kind in ("right", "full"):
         padding = _nulls(context.inputs[0], encoder)
         for j, row in enumerate(right):
-            alone = z3.Not(
-                z3.Or([z3.And(other.exists, matches[i][j]) for i, other in enumerate(left)])
+            alone = negate(
+                any_of(*[all_of(other.exists, matches[i][j]) for i, other in enumerate(left)])
             )
             rows.append(
                 OutputRow(
-                    z3.And(row.exists, alone),
+                    all_of(row.exists, alone),
                     {**padding, **row.values},
                     (nothing[0], only(j, right)),
                 )
@@ -164,7 +163,7 @@ def semi_joined(
 ) -> list[OutputRow]:
     """Left rows with a match; all matching right rows are lineage."""
     return [
-        OutputRow(z3.And(row.exists, marked), row.values, (own, partners))
+        OutputRow(all_of(row.exists, marked), row.values, (own, partners))
         for row, marked, own, partners in _marked(operator.condition, tables, encoder)
     ]
 
@@ -173,9 +172,9 @@ def anti_joined(
     operator: AntiJoin, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
     """Left rows without a match; no right row is lineage."""
-    nothing = tuple(z3.BoolVal(False) for _ in tables[1])
+    nothing = tuple(NEVER for _ in tables[1])
     return [
-        OutputRow(z3.And(row.exists, z3.Not(marked)), row.values, (own, nothing))
+        OutputRow(all_of(row.exists, negate(marked)), row.values, (own, nothing))
         for row, marked, own, _ in _marked(operator.condition, tables, encoder)
     ]
 
@@ -184,7 +183,7 @@ def mark_joined(
     operator: MarkJoin, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
     """Every left row with its mark; the matching right rows are lineage (so the mark is true)."""
-    never = z3.BoolVal(False)
+    never = NEVER
     return [
         OutputRow(
             row.exists, {**row.values, operator.mark.id: Value(marked, never)}, (own, partners)
@@ -200,12 +199,12 @@ def with_scalar(
     left, (single,) = tables
     (column,) = context.inputs[1]
     inner = single.values[column.id]
-    value = Value(inner.term, z3.Or(z3.Not(single.exists), inner.null))
+    value = Value(inner.term, any_of(negate(single.exists), inner.null))
     return [
         OutputRow(
             row.exists,
             {**row.values, operator.column.id: value},
-            (only(index, left), (z3.BoolVal(True),)),
+            (only(index, left), (ALWAYS,)),
         )
         for index, row in enumerate(left)
     ]
@@ -238,7 +237,7 @@ def _marked(
     return [
         (
             row,
-            z3.Or([z3.And(r_row.exists, matches[i][j]) for j, r_row in enumerate(right)]),
+            any_of(*[all_of(r_row.exists, matches[i][j]) for j, r_row in enumerate(right)]),
             only(i, left),
             tuple(matches[i]),
         )
@@ -247,7 +246,7 @@ def _marked(
 
 
 def _nulls(columns: tuple[Column, ...], encoder: Encoder) -> dict[int, Value]:
-    null = z3.BoolVal(True)
+    null = ALWAYS
     return {c.id: Value(encoder.fresh(c.type, "padding").term, null) for c in columns}
 
 

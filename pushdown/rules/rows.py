@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import z3
-
 from pushdown.operators import Assignment, Distinct, Filter, Limit, RowTransform, Sort
 from pushdown.rewrite import simplify
 from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
 from symbolic.expr import Column, Expr, call, conjunction, substitute
+from symbolic.logic import ALWAYS, NEVER, all_of
 from symbolic.table import SymbolicRow
 from symbolic.types import LONG
 
@@ -27,7 +26,7 @@ def filtered(
     """Each row for which the condition is true."""
     return [
         OutputRow(
-            z3.And(row.exists, encoder.truth(operator.condition, row.values)),
+            all_of(row.exists, encoder.truth(operator.condition, row.values)),
             row.values,
             (only(index, tables[0]),),
         )
@@ -90,13 +89,13 @@ def limited_rows(
     operator: Limit, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
     """Any choice of rows, with all rows equal to a chosen one as its lineage."""
-    chosen = [z3.And(row.exists, encoder.fresh_flag("chosen")) for row in tables[0]]
+    chosen = [all_of(row.exists, encoder.fresh_flag("chosen")) for row in tables[0]]
     return _standing_for_equals(tables[0], context.inputs[0], chosen)
 
 
 def only(index: int, table: tuple[SymbolicRow, ...]) -> tuple[Any, ...]:
     """Lineage that is the input row `index` alone."""
-    return tuple(z3.BoolVal(other == index) for other in range(len(table)))
+    return tuple(ALWAYS if other == index else NEVER for other in range(len(table)))
 
 
 def equal_rows(
@@ -105,7 +104,7 @@ def equal_rows(
     right: dict[int, Value] | Any,
 ) -> Any:
     """Z3 Bool: two rows agree (``<=>``) on the columns."""
-    return z3.And([equal(left[column.id], right[column.id]) for column in columns])
+    return all_of(*[equal(left[column.id], right[column.id]) for column in columns])
 
 
 _ANY_COLUMN = Column(0, "a", LONG)

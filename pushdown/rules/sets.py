@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import z3
-
 from pushdown.operators import Except, Intersect, Union_
 from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
 from symbolic.expr import FALSE, Column, Expr, substitute
+from symbolic.logic import NEVER, all_of, any_of, negate
 from symbolic.table import SymbolicRow
 
 SetOperation = Union_ | Intersect | Except
@@ -54,8 +53,8 @@ def intersected(
     for row in tables[0]:
         values = _output(operator.columns, operator.branches[0], row)
         lineage = _equals(operator, values, tables)
-        partner = z3.Or([z3.And(r.exists, e) for r, e in zip(tables[1], lineage[1], strict=True)])
-        rows.append(OutputRow(z3.And(row.exists, partner), values, lineage))
+        partner = any_of(*[all_of(r.exists, e) for r, e in zip(tables[1], lineage[1], strict=True)])
+        rows.append(OutputRow(all_of(row.exists, partner), values, lineage))
     return rows
 
 
@@ -66,14 +65,16 @@ def subtracted(
 
     With ALL a value stays while it has more copies on the left: it may or may not.
     """
-    nothing = tuple(z3.BoolVal(False) for _ in tables[1])
+    nothing = tuple(NEVER for _ in tables[1])
     rows = []
     for row in tables[0]:
         values = _output(operator.columns, operator.branches[0], row)
         left, right = _equals(operator, values, tables)
-        alone = z3.Not(z3.Or([z3.And(r.exists, e) for r, e in zip(tables[1], right, strict=True)]))
-        stays = z3.Or(alone, encoder.fresh_flag("more copies")) if operator.all else alone
-        rows.append(OutputRow(z3.And(row.exists, stays), values, (left, nothing)))
+        alone = negate(
+            any_of(*[all_of(r.exists, e) for r, e in zip(tables[1], right, strict=True)])
+        )
+        stays = any_of(alone, encoder.fresh_flag("more copies")) if operator.all else alone
+        rows.append(OutputRow(all_of(row.exists, stays), values, (left, nothing)))
     return rows
 
 
@@ -91,8 +92,8 @@ def _equals(
     """For every input row: whether it is equal to the output row."""
     return tuple(
         tuple(
-            z3.And(
-                [
+            all_of(
+                *[
                     equal(values[column.id], row.values[source.id])
                     for column, source in zip(operator.columns, branch, strict=True)
                 ]
