@@ -64,9 +64,7 @@ def _visit_block(plan: Node, leaves: Leaves) -> None:
     """One query block: its FROM items, then the subqueries of its expressions."""
     subqueries: list[Node] = []
     _visit_from(plan, leaves, subqueries)
-    if len(subqueries) > 1:
-        subqueries.sort(key=_text_position)
-    for subquery in subqueries:
+    for subquery in _in_text_order(subqueries):
         _visit_block(subquery.subplan(), leaves)
 
 
@@ -100,6 +98,12 @@ def _visit_wrapped(node: Node, leaves: Leaves) -> None:
         leaves._add(inner, view, alias)
 
 
-def _text_position(subquery: Node) -> int:
-    start = option(subquery.handle.origin().startIndex())
-    return -1 if start is None else int(start)
+def _in_text_order(subqueries: list[Node]) -> list[Node]:
+    """By the place of their SELECT in the text; as they come when that is not known."""
+    if len(subqueries) < 2:
+        return subqueries
+    # The expression's own place is no help: that of EXISTS is the whole WHERE condition.
+    starts = [option(each.handle.plan().origin().startIndex()) for each in subqueries]
+    if None in starts:
+        return subqueries
+    return [subqueries[index] for index in sorted(range(len(starts)), key=starts.__getitem__)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from predtrace.errors import EngineError
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.execute import Cut, Run, RunResult
@@ -92,7 +93,8 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
     """Read a DataFrame, or SQL text with a session, without running it.
 
     Raises UnsupportedOperatorError, NonDeterministicError or SourceError, which name
-    the operator, function or source and the way out; Spark's own errors for bad SQL.
+    the operator, function or source and the way out; EngineError for Spark Connect;
+    Spark's own errors for bad SQL.
     """
     text: str | None = None
     if isinstance(pipeline, str):
@@ -101,6 +103,10 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
         text = pipeline
         # A trailing semicolon ends a statement in files, but is not part of the query.
         pipeline = spark.sql(re.sub(r";\s*\Z", "", pipeline))
+    if not hasattr(pipeline, "_jdf"):
+        raise EngineError(
+            "a Spark Connect DataFrame has no plan in this process; use a classic Spark session"
+        )
     session = pipeline.sparkSession
     jvm = session._jvm
     normalizer = Normalizer(jvm)

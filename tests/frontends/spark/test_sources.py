@@ -32,6 +32,14 @@ def test_from_items_come_before_subqueries(read: Read) -> None:
     assert numbering(read(statement))[:5] == ["a1", "s2", "i3", "j4", "x5"]
 
 
+def test_subqueries_are_numbered_in_the_order_of_the_text(read: Read) -> None:
+    statement = (
+        "SELECT * FROM t xx WHERE k > (SELECT max(k) FROM t y) AND k IN (SELECT k FROM t z) "
+        "AND EXISTS (SELECT * FROM t q WHERE q.k = xx.k)"
+    )
+    assert numbering(read(statement)) == ["xx1", "y2", "z3", "q4"]
+
+
 def test_every_reference_of_a_cte_and_view_is_a_scan(spark: SparkSession, read: Read) -> None:
     read("SELECT * FROM t WHERE v > 1").dataframe.createOrReplaceTempView("w")
     statement = "WITH c AS (SELECT * FROM w) SELECT c.k FROM c JOIN c d USING (k) JOIN w USING (k)"

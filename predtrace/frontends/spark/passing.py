@@ -1,0 +1,58 @@
+"""Noting operators that pass their inputs' columns on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.translation import (
+    Build,
+    Prepared,
+    Translated,
+    Translation,
+    join_output,
+)
+from pushdown import operators as ops
+from symbolic.expr import Column
+
+
+def finish(
+    translation: Translation,
+    prepared: Prepared,
+    operator: ops.Operator,
+    inputs: Sequence[Translated],
+    added: tuple[tuple[int, Column], ...] = (),
+) -> Translated:
+    """Note an operator that passes columns on, and drop the columns of subqueries again."""
+    node = translation.add(operator, build_of(translation, prepared), [i.node for i in inputs])
+    passed = inputs[:1] if isinstance(operator, (ops.SemiJoin, ops.AntiJoin)) else inputs
+    passed = inputs[:1] if isinstance(operator, ops.MarkJoin) else passed
+    output = (*join_output(translation, node, *passed), *added)
+    helpers = {column.id for column in prepared.replaced.values()}
+    if not helpers:
+        return Translated(node, output)
+    kept = tuple(pair for pair in output if pair[1].id not in helpers)
+    drop = ops.RowTransform(
+        id=translation.next_node,
+        input=node,
+        assignments=tuple(ops.Assignment(column, column) for _, column in kept),
+        origin=operator.origin,
+    )
+    builder, handle = translation.builder, prepared.node.handle
+    dropped = translation.add(
+        drop, lambda plans: builder.project(items(handle.output()), plans[0]), (node,)
+    )
+    return Translated(dropped, kept)
+
+
+def build_of(translation: Translation, prepared: Prepared) -> Build:
+    """How the operator of a plan node is built, its subqueries exchanged for columns."""
+    if not prepared.attributes:
+        return translation.same_node(prepared.node)
+    builder = translation.builder
+
+    def build(plans: Sequence[JavaObject]) -> JavaObject:
+        plan = builder.with_expressions(prepared.node, prepared.attributes, prepared.roots)
+        return builder.with_children(plan, plans)
+
+    return build

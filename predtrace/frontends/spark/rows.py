@@ -1,0 +1,110 @@
+"""Operators on the rows of one input: filters, projections, duplicates, order."""
+
+from __future__ import annotations
+
+from predtrace.errors import NonDeterministicError
+from predtrace.frontends.spark.aggregation import translate_aggregate
+from predtrace.frontends.spark.catalyst import origin_of, place
+from predtrace.frontends.spark.passing import build_of, finish
+from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.translation import Prepared, Translated, Translation, assign
+from pushdown import operators as ops
+
+
+@translates("Filter", to="Filter")
+def _filter(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    condition = prepared.one("condition")
+    assert condition is not None
+    operator = ops.Filter(
+        id=translation.next_node,
+        input=below.node,
+        condition=translation.reader(below, replaced=prepared.replaced).read(condition),
+        origin=origin_of(prepared.node.handle),
+    )
+    return finish(translation, prepared, operator, (below,))
+
+
+@translates("Project", to="RowTransform")
+def _project(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    reader = translation.reader(below, replaced=prepared.replaced)
+    projections = prepared.many("projectList")
+    assignments: list[ops.Assignment] = []
+    used: set[int] = set()
+    for projection in projections:
+        assignments.append(assign(translation, projection, reader.read(projection), used))
+    operator = ops.RowTransform(
+        id=translation.next_node,
+        input=below.node,
+        assignments=tuple(assignments),
+        origin=origin_of(prepared.node.handle),
+    )
+    added = translation.add(operator, build_of(translation, prepared), (below.node,))
+    output = zip(projections, assignments, strict=True)
+    return Translated(added, tuple((p.expr_id, a.column) for p, a in output))
+
+
+@translates("Aggregate", to="GroupBy, RowTransform above where results are computed")
+def _aggregate(translation: Translation, prepared: Prepared) -> Translated:
+    return translate_aggregate(translation, prepared)
+
+
+@translates("Distinct", to="Distinct")
+def _distinct(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    operator = ops.Distinct(
+        id=translation.next_node, input=below.node, origin=origin_of(prepared.node.handle)
+    )
+    return finish(translation, prepared, operator, (below,))
+
+
+@translates("Deduplicate", to="Distinct (when all columns are compared)")
+def _deduplicate(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    keys = {key.expr_id for key in prepared.many("keys")}
+    if keys < {expr_id for expr_id, _ in below.output}:
+        raise NonDeterministicError(
+            "dropDuplicates on some of the columns (Catalyst: Deduplicate) keeps whichever row "
+            "comes first; group by them with min or max, or drop the other columns before"
+            f"{place(prepared.node.handle)}"
+        )
+    return _distinct(translation, prepared)
+
+
+@translates("Sort", to="Sort")
+def _sort(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    if not prepared.node.fields["global"]:
+        return _pass_on(translation, prepared)
+    reader = translation.reader(below, replaced=prepared.replaced)
+    keys = tuple(
+        ops.SortKey(
+            value=reader.read(key.children[0]),
+            ascending=key.fields["direction"]["object"].endswith("Ascending$"),
+            nulls_first=key.fields["nullOrdering"]["object"].endswith("NullsFirst$"),
+        )
+        for key in prepared.many("order")
+    )
+    operator = ops.Sort(
+        id=translation.next_node,
+        input=below.node,
+        keys=keys,
+        origin=origin_of(prepared.node.handle),
+    )
+    return finish(translation, prepared, operator, (below,))
+
+
+@translates(
+    "Repartition",
+    "RepartitionByExpression",
+    "RebalancePartitions",
+    "ResolvedHint",
+    "SubqueryAlias",
+    "View",
+    to="nothing: the same rows",
+)
+def _pass_on(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    translation.wrap(below.node, prepared.node.handle)
+    return below
