@@ -168,10 +168,10 @@ def _make_data(sf: float, folder: Path | None, twisted: bool, seed: int = 1) -> 
     """The data folder asked for, made if need be. One that has the tables is taken as it is."""
     if folder is not None and all((folder / f"{table}.parquet").exists() for table in TABLES):
         return folder
-    with Console(stderr=True).status("make the TPC-H tables …"):
-        if not twisted:
-            return generate(sf, folder or default_folder(sf))
-        plain = generate(sf, default_folder(sf))
+    if not twisted:
+        return generate(sf, folder or default_folder(sf))
+    plain = generate(sf, default_folder(sf))
+    with Console(stderr=True).status("make the twisted copy …"):
         return twist(plain, folder or default_folder(sf, twisted=True), seed)
 
 

@@ -204,7 +204,7 @@ class Checker:
         scans = []
         for scan in sorted({*found, *expected}):
             label, rows = found.get(scan, ("no such scan", []))
-            scans.append(_compare(scan, label, rows, expected.get(scan, [])))
+            scans.append(compare_rows(scan, label, rows, expected.get(scan, [])))
         return AnswerCheck(engine, aggregates, seconds, tuple(scans), len(not_found))
 
     def _rows(self, ids: Any, targets: int) -> list[set[int]]:
@@ -261,9 +261,10 @@ def _output_problems(plain: list[Row], run: list[Row], oracle: list[Row]) -> lis
     return problems
 
 
-def _compare(
+def compare_rows(
     scan: ScanName, label: str, found: list[set[int]], expected: list[set[int]]
 ) -> ScanCheck:
+    """Compare the source rows per target of one scan: those found with those expected."""
     if len(found) != len(expected):
         return ScanCheck(scan, label, 0, sum(map(len, expected)), sum(map(len, found)))
     missing = [(t, row) for t, rows in enumerate(expected) for row in rows - found[t]]

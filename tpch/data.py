@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
@@ -41,7 +40,8 @@ def generate(sf: float, folder: Path) -> Path:
 
     def fill(temporary: Path) -> None:
         command = [generator, "parquet", f"--scale-factor={sf:g}", f"--output-dir={temporary}"]
-        done = subprocess.run(command, stdout=sys.stderr, check=False)
+        # Its progress and its errors go to stderr.
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode:
             raise TpchError(f"{_GENERATOR} failed with exit code {done.returncode} at scale {sf:g}")
 
