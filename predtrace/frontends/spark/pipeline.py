@@ -23,7 +23,7 @@ from predtrace.frontends.spark.translation import Translated, Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.jobs.model import EngineSettings, Source
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Operator, RowTransform, Scan
+from pushdown.operators import Filter, Limit, RowTransform, Scan, Sort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,10 +81,10 @@ def is_ordered(graph: OperatorGraph) -> bool:
     """Whether a Sort gives the order of the graph's output."""
     node = graph.root
     while True:
-        operator: Operator = graph[node]
-        if type(operator).__name__ == "Sort":
+        operator = graph[node]
+        if isinstance(operator, Sort):
             return True
-        if type(operator).__name__ not in ("RowTransform", "Limit", "Filter"):
+        if not isinstance(operator, (RowTransform, Limit, Filter)):
             return False
         (node,) = graph.inputs(node)
 

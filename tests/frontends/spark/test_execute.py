@@ -38,9 +38,13 @@ def bag(frame: DataFrame) -> Counter[tuple[Any, ...]]:
 
 
 def everywhere(pipeline: SparkPipeline) -> list[At]:
-    """A cut at every operator, with as few columns as can be."""
+    """A cut at every operator but scans, with as few columns as can be."""
     graph = pipeline.graph
-    return [At(o.id, graph.output(o.id)[:1]) for o in graph.operators() if graph.output(o.id)]
+    return [
+        At(o.id, graph.output(o.id)[:1])
+        for o in graph.operators()
+        if graph.output(o.id) and not isinstance(o, ops.Scan)
+    ]
 
 
 STATEMENTS = [
