@@ -1,18 +1,21 @@
 """The DuckDB engine: lineage over local Parquet files, without a JVM.
 
-Bound rows become tables of an in-memory database, so that all scans of a question share
-them, and so that it is known of them whether they are one row (its values then go into
-the predicate as literals, and file statistics apply) and which columns have no NULLs
-(plain ``=`` joins then, whose keys DuckDB uses to skip row groups).
+Bound rows become tables of an in-memory database, a schema for each question, so that
+all scans of a question share them, and so that it is known of them whether they are one
+row (its values then go into the predicate as literals, and file statistics apply) and
+which columns have no NULLs (plain ``=`` joins then, whose keys skip row groups).
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +88,7 @@ def _link_obstacle(link: Link) -> str | None:
 
 
 class DuckDBEvaluation:
-    """One question. Its database lives as long as it, or rows taken from it."""
+    """One question: a schema of the process's database, as long as it is referred to."""
 
     def __init__(self, targets: Targets, settings: EngineSettings) -> None:
         self._targets = targets
@@ -95,7 +98,10 @@ class DuckDBEvaluation:
         self._stored_types: dict[tuple[str, ...], dict[str, str]] = {}
         self._file_types: dict[tuple[str, ...], str] = {}
         self._lock = threading.RLock()
-        self._database = _connect()
+        self._schema = f"question{next(_numbers)}"
+        database = _database()
+        database.cursor().execute(f"CREATE SCHEMA {self._schema}")
+        weakref.finalize(self, _drop_schema, database, self._schema)
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
@@ -125,12 +131,13 @@ class DuckDBEvaluation:
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of its own to the question's database; DuckDB's errors are ours."""
+        """A connection of its own to the question's schema; DuckDB's errors are ours."""
         import duckdb
 
-        cursor = self._database.cursor()
+        cursor = _database().cursor()
         try:
             cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
+            cursor.execute("SET schema = $name", {"name": self._schema})
             yield cursor
         except duckdb.Error as error:
             first = str(error).strip().splitlines()[0]
@@ -221,7 +228,12 @@ class DuckDBEvaluation:
         return self._stored_types.get(files, {})
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+_numbers = itertools.count(1)
+
+
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """The process's in-memory database: opening one costs more than many a question."""
     import duckdb
 
     config: Mapping[str, Any] = {
@@ -232,6 +244,15 @@ def _connect() -> duckdb.DuckDBPyConnection:
         "python_enable_replacements": False,
     }
     return duckdb.connect(":memory:", config=dict(config))
+
+
+def _drop_schema(database: duckdb.DuckDBPyConnection, schema: str) -> None:
+    """Give up a question's tables when it is no longer referred to."""
+    import duckdb
+
+    # At the end of the process the database may be gone before.
+    with suppress(duckdb.Error), database.cursor() as cursor:
+        cursor.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 class DuckDBRows:

@@ -151,7 +151,7 @@ def read_as(read: exp.Expr, wanted: DataType, found: str, where: str) -> exp.Exp
         # Parquet has no void type; what stands for it holds nothing.
         return exp.Null()
     if found.replace('"', "") == duckdb_type_name(wanted):
-        return read
+        return _with_nans(read, wanted) if isinstance(wanted, Float) else read
     if isinstance(wanted, Timestamp) and wanted.zoned and found == "TIMESTAMP":
         # INT96 (as Spark writes by default) holds UTC, but DuckDB sees no zone in it.
         return exp.AtTimeZone(this=read, zone=text_literal("UTC"))
@@ -164,6 +164,17 @@ def read_as(read: exp.Expr, wanted: DataType, found: str, where: str) -> exp.Exp
     raise EngineError(
         f"{where} is stored as {found}, not as {type_name(wanted)}; use engine='spark'"
     )
+
+
+def _with_nans(read: exp.Expr, wanted: DataType) -> exp.Expr:
+    """A float column whose NaNs comparisons will find.
+
+    Files' statistics leave NaN out, and DuckDB skips row groups by them all the same;
+    the constant tells it that there may be NaNs.
+    """
+    nan = exp.Cast(this=text_literal("NaN"), to=sql_type(wanted, "duckdb"))
+    is_nan = exp.Anonymous(this="isnan", expressions=[read])
+    return exp.Case(ifs=[exp.If(this=is_nan, true=nan)], default=read.copy())
 
 
 _INTEGER_BITS = {

@@ -30,7 +30,7 @@ from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
-from symbolic.types import Null, Opaque
+from symbolic.types import Float, Null, Opaque
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,15 +190,16 @@ class SparkEvaluation:
     def _stored(self, link: StoredLink) -> DataFrame:
         reader = self.session.read.option("__globPaths__", "false")
         stored = reader.parquet(_address(link.folder))
-        names = [physical_name(column.id) for column in link.columns]
-        return stored.select(*names)
+        return stored.select(
+            *(_read_column(physical_name(column.id), column) for column in link.columns)
+        )
 
     def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
         """The source as a view with physical names, ``file`` and ``row``."""
         from pyspark.sql import functions as f
 
         frame = _read(self.session, source)
-        taken = [f.col(_quoted(c.name)).alias(physical_name(c.id)) for c in columns]
+        taken = [_read_column(column.name, column) for column in columns]
         if source.format.lower() in _WITH_ROW_NUMBERS:
             taken += [f.col("_metadata.file_path").alias(FILE)]
             taken += [f.col("_metadata.row_index").alias(ROW)]
@@ -208,6 +209,20 @@ class SparkEvaluation:
             number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
             taken += [f.lit("").alias(FILE), number.alias(ROW)]
         return self._view(frame.select(*taken), "source")
+
+
+def _read_column(name: str, column: Column) -> Any:
+    """A stored column under its physical name.
+
+    Floats are read through a function: files' statistics leave NaN out, and Spark would
+    skip row groups by them all the same.
+    """
+    from pyspark.sql import functions as f
+
+    read = f.col(_quoted(name))
+    if isinstance(column.type, Float):
+        read = f.nanvl(read, read)
+    return read.alias(physical_name(column.id))
 
 
 def _type_text(column: Column) -> str:

@@ -36,6 +36,7 @@ from symbolic.types import (
     Array,
     Decimal,
     Field,
+    Float,
     Record,
     YearMonthInterval,
 )
@@ -250,6 +251,22 @@ def test_rows_as_they_are_stored(engine: Engine, tmp_path: Path) -> None:
             answer.write_parquet(out)
         with pytest.raises(EngineError, match="no source column 'nope'; there are"):
             answer.to_arrow(["nope"])
+
+
+def test_nans_that_statistics_do_not_know(engine: Engine, tmp_path: Path) -> None:
+    """Row groups whose statistics leave their NaNs out must not be skipped."""
+    for data_type in (DOUBLE, Float(32)):
+        real, out = Column(1, "real", data_type), Column(2, "out", data_type)
+        file = tmp_path / DATA
+        write(file, [real], [(1.0,), (math.nan,), (2.0,), (3.0,), (math.nan,), (-5.0,)])
+        made = source("reals", file, [real])
+        equal = request(made, [real], same(real, param(out)))
+        one = targets([out], [(0, (math.nan,))], numbered=False)
+        assert ids(engine, one, equal) == rows_of(1, 4)
+        two = targets([out], [(0, (math.nan,)), (1, (1.0,)), (2, (None,))], numbered=True)
+        assert ids(engine, two, equal) == {(0, DATA, 1), (0, DATA, 4), (1, DATA, 0)}
+        larger = request(made, [real], call("gt", real, Literal(2.5, data_type)))
+        assert ids(engine, one, larger) == rows_of(1, 3, 4)
 
 
 def test_floats_meet_as_in_spark(engine: Engine, tmp_path: Path) -> None:
