@@ -1,0 +1,91 @@
+"""What only the Spark engine does: sources without row numbers, sessions of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from predtrace.engines.base import Targets
+from predtrace.engines.spark import SparkEngine, local_path
+from predtrace.errors import EngineError
+from predtrace.jobs.model import Source
+from symbolic.expr import Column, Literal, call, conjunction, same
+from symbolic.types import LONG, STRING
+from tests.engines.tables import SETTINGS, param, request, source, targets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+K, NAME = Column(1, "k", LONG), Column(2, "Name", STRING)
+OUT_K, OUT_N = Column(101, "k", LONG), Column(102, "n", LONG)
+TEXT = "k,Name\n1,a\n1,a\n2,\n,d\n3,${x}\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("file:///a%20b/100%25", "/a b/100%"),
+        ("file:/a+b", "/a+b"),
+        ("s3://bucket/a%20b", "s3://bucket/a b"),
+    ],
+)
+def test_local_paths(address: str, path: str) -> None:
+    assert local_path(address) == path
+
+
+def test_sources_without_row_numbers(spark: SparkSession, tmp_path: Path) -> None:
+    """CSV rows have no identity of their own, and are kept apart all the same."""
+    (tmp_path / "t.csv").write_text(TEXT)
+    made = msgspec.structs.replace(
+        source("t", tmp_path / "t.csv", [K, NAME]), format="csv", options={"header": "true"}
+    )
+    again = Column(11, "k", LONG), Column(12, "Name", STRING)
+    by_key = request(made, (K, NAME), same(K, param(OUT_K)))
+    by_range = request(made, again, call("lt", again[0], param(OUT_N)))
+
+    def rows(given: Targets, *asked: Any) -> list[tuple[Any, ...]]:
+        answer = SparkEngine(spark).open(given, SETTINGS).rows(asked)
+        with pytest.raises(EngineError, match="t is csv, which has no row numbers"):
+            answer.row_ids()
+        found = [tuple(row.values()) for row in answer.to_arrow().to_pylist()]
+        assert answer.count() == len(found)
+        return sorted(found, key=repr)
+
+    one = targets([OUT_K, OUT_N], [(0, (1, 3))], numbered=False)
+    assert rows(one, by_key) == [(1, "a"), (1, "a")]
+    assert rows(one, by_key, by_range) == [(1, "a"), (1, "a"), (2, None)]
+    two = targets([OUT_K, OUT_N], [(0, (1, 2)), (0, (None, 2)), (1, (2, 3))], numbered=True)
+    assert rows(two, by_key, by_range) == [
+        (0, 1, "a"), (0, 1, "a"), (0, None, "d"), (1, 1, "a"), (1, 1, "a"), (1, 2, None),
+    ]  # fmt: skip
+
+
+def test_the_users_session_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(TEXT)
+    made = msgspec.structs.replace(
+        source("t", tmp_path / "t.csv", [K, NAME]), format="csv", options={"header": "true"}
+    )
+    before = spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.session.timeZone")
+    views = {table.name for table in spark.catalog.listTables()}
+    predicate = conjunction(same(K, param(OUT_K)), call("eq", NAME, Literal("${x}", STRING)))
+    given = targets([OUT_K], [(0, (3,))], numbered=False)
+    answer = SparkEngine(spark).open(given, SETTINGS).rows([request(made, (K, NAME), predicate)])
+    assert [row["Name"] for row in answer.dataframe().collect()] == ["${x}"]
+    after = spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.session.timeZone")
+    assert after == before
+    assert {table.name for table in spark.catalog.listTables()} == views
+
+
+def test_errors_of_spark_are_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    file.write_bytes(b"PAR1 not at all")
+    broken = Source(name="t", format="parquet", roots=(str(file),), files=(), columns=(K,))
+    given = targets([OUT_K], [(0, (3,))], numbered=False)
+    asked = request(broken, [K], same(K, param(OUT_K)))
+    answer = SparkEngine(spark).open(given, SETTINGS).rows([asked])
+    with pytest.raises(EngineError, match="Spark could not evaluate this") as caught:
+        answer.count()
+    assert "\n" not in str(caught.value)
