@@ -12,7 +12,7 @@ from typing import Any, Union
 
 import msgspec
 
-from symbolic.types import BOOLEAN, DataType
+from symbolic.types import BOOLEAN, DataType, String
 
 
 class ExprBase(msgspec.Struct, frozen=True, tag_field="node"):
@@ -183,6 +183,8 @@ def bind(expr: Expr, values: Mapping[int, Expr]) -> Expr:
     )
 
 
+_BACKSLASH = Literal("\\", String())
+
 _INFIX = {
     "and": "AND",
     "or": "OR",
@@ -215,9 +217,12 @@ def render(expr: Expr) -> str:
         case Call(function="not", args=(arg,)):
             return f"NOT ({render(arg)})"
         case Call(function="is_null", args=(arg,)):
-            return f"{render(arg)} IS NULL"
+            return f"{_grouped(arg, 'is')} IS NULL"
         case Call(function="is_not_null", args=(arg,)):
-            return f"{render(arg)} IS NOT NULL"
+            return f"{_grouped(arg, 'is')} IS NOT NULL"
+        case Call(function="like", args=(value, pattern, escape)):
+            text = f"{_grouped(value, 'like')} LIKE {render(pattern)}"
+            return text if escape == _BACKSLASH else f"{text} ESCAPE {render(escape)}"
         case Call(function="in", args=(value, *items)):
             return f"{render(value)} IN ({', '.join(map(render, items))})"
         case Call(function=function, args=args) if function in _INFIX and len(args) > 1:
