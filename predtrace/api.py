@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import threading
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from predtrace.errors import PredTraceError, StoreError
+from predtrace.commit import Commit
+from predtrace.errors import PredTraceError
 from predtrace.inference.plan import Intermediate, LineagePlan
-from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
+from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.store import JobStore, JobWriter
 from predtrace.lineage import Lineage
 from predtrace.questions import active_session, ask
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from predtrace.frontends.spark import SparkPipeline
-    from predtrace.frontends.spark.execute import RunResult
     from predtrace.report.explanation import Explanation
     from pushdown.graph import OperatorGraph
 
@@ -132,7 +129,7 @@ class Trace:
         # results are stored, or before a DataFrame over these files is read.
         folder = writer.folder.resolve()
         result = self._pipeline.run(folder, cuts, keep, keep_output)
-        work = _Commit(self._pipeline, writer, plans, keep, result, started)
+        work = Commit(self._pipeline, writer, plans, keep, result, started)
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
             return JobHandle(writer.id, self._pipeline.spark, result.dataframe, work=work)
@@ -147,100 +144,6 @@ def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:
         allowed = " or ".join(repr(name) for name in _READINGS if not one or name != "both")
         raise PredTraceError(f"aggregates is {allowed}, not {aggregates!r}")
     return found
-
-
-class _Commit:
-    """What is left of a run: storing late intermediates, then saving the job."""
-
-    def __init__(
-        self,
-        pipeline: SparkPipeline,
-        writer: JobWriter,
-        plans: list[LineagePlan],
-        keep: str,
-        result: RunResult,
-        started: float,
-    ) -> None:
-        self._pipeline = pipeline
-        self._writer = writer
-        self._plans = plans
-        self._keep = keep
-        self._result = result
-        self._handed_over = time.perf_counter() - started
-        self._done: tuple[Job, Path] | None = None
-        self._error: BaseException | None = None
-        # Not a daemon: the process does not end before the job is stored.
-        self._thread = threading.Thread(target=self._work, name=f"predtrace {writer.id}")
-
-    def start(self) -> None:
-        """Do the rest in the background."""
-        self._thread.start()
-
-    def wait(self) -> tuple[Job, Path]:
-        """The saved job and its folder. Raises StoreError if that failed."""
-        self._thread.join()
-        if self._error is not None:
-            raise StoreError(
-                f"the intermediate results of job {self._writer.id} could not be stored "
-                f"({self._error}); the output was handed over, but there is no job: run again"
-            ) from self._error
-        assert self._done is not None
-        return self._done
-
-    def _work(self) -> None:
-        try:
-            self._done = self.commit()
-        except BaseException as error:  # reported by `wait`
-            self._error = error
-            # The output that was handed over is read from these files.
-            atexit.register(self._writer.abort)
-
-    def commit(self) -> tuple[Job, Path]:
-        """Store what is missing and save the job; its record and folder."""
-        self._result.finish()
-        incomplete = self._writer.folder.resolve()
-        record = self._record()
-        final = self._writer.commit(record).resolve()
-        if self._keep == "late" or record.output is None:
-            _leave_way(incomplete, final)
-        return record, final
-
-    def _record(self) -> Job:
-        pipeline, result = self._pipeline, self._result
-        return Job(
-            id=self._writer.id,
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            query=pipeline.query,
-            keep=self._keep,
-            graph=pipeline.graph.operators(),
-            root=pipeline.graph.root,
-            plans=tuple(self._plans),
-            sources=pipeline.sources,
-            settings=pipeline.settings,
-            intermediates=tuple(
-                StoredIntermediate(
-                    aggregates=plan.aggregates,
-                    binding=item.binding,
-                    result=result.intermediates[item.node],
-                )
-                for plan in self._plans
-                for item in plan.intermediates
-            ),
-            output=result.output,
-            timings={"output handed over": self._handed_over, **result.timings},
-        )
-
-
-def _leave_way(incomplete: Path, final: Path) -> None:
-    """Let DataFrames made before the job's folder got its name find their files.
-
-    A link under the old name, for as long as the process lives.
-    """
-    try:
-        incomplete.symlink_to(final, target_is_directory=True)
-    except OSError:
-        return
-    atexit.register(incomplete.unlink, missing_ok=True)
 
 
 class JobHandle:
@@ -258,7 +161,7 @@ class JobHandle:
         *,
         record: Job | None = None,
         folder: Path | None = None,
-        work: _Commit | None = None,
+        work: Commit | None = None,
     ) -> None:
         self.id = job_id
         self._spark = spark

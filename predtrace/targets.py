@@ -28,7 +28,7 @@ from predtrace.jobs.model import EngineSettings
 from predtrace.target_predicates import parse_predicate
 from predtrace.target_values import convert
 from symbolic.expr import Column, Expr, Param, conjunction, same
-from symbolic.types import Map, Timestamp, type_name
+from symbolic.types import Array, DataType, Map, Record, Timestamp, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class _Reader:
             )
         pairs = zip(self._columns, row, strict=True)
         return self._wanted(
-            {c.id: self._value(v, c) for c, v in pairs if not isinstance(c.type, Map)}, number
+            {c.id: self._value(v, c) for c, v in pairs if not _has_map(c.type)}, number
         )
 
     def _wanted(self, values: dict[int, Any], number: int) -> Wanted:
@@ -208,7 +208,7 @@ def trusted_targets(wishes: Wishes) -> Targets:
         )
     rows = [(wanted.number, wanted.values) for wanted in wishes.targets]
     return Targets(
-        target_table(_unique(wishes.columns), rows), _unique(wishes.columns), wishes.numbered
+        target_table(_bindable(wishes.columns), rows), _bindable(wishes.columns), wishes.numbered
     )
 
 
@@ -221,7 +221,7 @@ def stored_targets(
     """
     import pyarrow as pa
 
-    columns = _unique(wishes.columns)
+    columns = _bindable(wishes.columns)
     groups: dict[tuple[int, ...], list[Wanted]] = {}
     found: list[pa.Table] = []
     for wanted in wishes.targets:
@@ -255,6 +255,20 @@ def target_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _unique(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """One column for each id: an output may show a column twice."""
-    return tuple({column.id: column for column in columns}.values())
+def _bindable(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """One column for each id (an output may show a column twice), without maps.
+
+    SQL does not compare maps, so no predicate can have their values.
+    """
+    found = {column.id: column for column in columns if not _has_map(column.type)}
+    return tuple(found.values())
+
+
+def _has_map(data_type: DataType) -> bool:
+    match data_type:
+        case Array(element):
+            return _has_map(element)
+        case Record(fields):
+            return any(_has_map(field.type) for field in fields)
+        case _:
+            return isinstance(data_type, Map)

@@ -237,3 +237,12 @@ def test_only_complete_rows_are_taken_on_trust() -> None:
     for partial in ({"k": 1}, "k = 1", [FULL, {"k": 1}]):
         with pytest.raises(TargetError, match="keep_output=True"):
             trusted_targets(check_target(partial, COLUMNS, SETTINGS))
+
+
+def test_maps_are_left_out() -> None:
+    columns = (K, Column(9, "m", Map(STRING, LONG)), Column(10, "ms", Array(Map(LONG, LONG))))
+    wanted = one((1, {"a": 1}, []), columns)
+    assert wanted.values == {1: 1}
+    assert not wanted.complete
+    with pytest.raises(TargetError, match="maps are not compared"):
+        one({"m": {"a": 1}}, columns)

@@ -298,6 +298,9 @@ def in_spark(spark: SparkSession, file: Path, some: list[Call]) -> list[list[Any
     # The session that the Spark engine evaluates lineage in.
     session = SparkEngine(spark).open(Targets(target_table([], []), (), False), SETTINGS).session
     session.read.parquet(str(file)).createOrReplaceTempView("boundaries")
+    # Compiling hundreds of expressions to Java takes minutes; a few hundred rows do not.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     query = _query(Compiler("spark", SPARK), exp.to_table("boundaries"), some)
     found = session.sql(query.sql("spark")).toArrow()
     return [_values(column) for column in found.columns]
