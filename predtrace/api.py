@@ -98,7 +98,8 @@ class Trace:
         """Run the pipeline once and keep in `store` what lineage needs.
 
         `keep` is ``inline`` (intermediates are stored on the way) or ``late`` (the
-        pipeline runs untouched; they are stored in the background afterwards).
+        pipeline runs untouched; they are stored in the background afterwards: call
+        `JobHandle.wait` before stopping Spark).
         `aggregates` says which readings of min and max can be asked for later:
         ``minimal``, ``whole`` or ``both``. Raises StoreError if the store cannot be
         written; errors of the pipeline are Spark's own. A run that fails or is

@@ -52,7 +52,8 @@ class Commit:
         if self._error is not None:
             raise StoreError(
                 f"the intermediate results of job {self._writer.id} could not be stored "
-                f"({self._error}); the output was handed over, but there is no job: run again"
+                f"({_first_line(self._error)}); the output was handed over, but there is no job: "
+                "run again, and call wait() before Spark is stopped"
             ) from self._error
         assert self._done is not None
         return self._done
@@ -111,3 +112,10 @@ def _leave_way(incomplete: Path, final: Path) -> None:
     except OSError:
         return
     atexit.register(incomplete.unlink, missing_ok=True)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Java's errors come with a heading and a stack.
+    told = next((line for line in lines if not line.startswith("An error occurred")), "")
+    return told[:300] or type(error).__name__
