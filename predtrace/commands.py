@@ -65,6 +65,10 @@ def run_query(
             handle = trace.run(store=str(store), keep=keep, aggregates=aggregates)
         with progress.step("read the output"):
             output = _first_output_rows(handle, limit)
+        if keep == "late":
+            # Spark must not stop before everything is stored.
+            with progress.step("store what lineage needs"):
+                handle.wait()
     record = handle.record
     summary = next(job for job in JobStore(store).jobs() if job.id == handle.id)
     if as_json:

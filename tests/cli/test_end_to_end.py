@@ -125,6 +125,14 @@ def test_an_unknown_column_is_one_line(tables: Path, job: dict[str, Any]) -> Non
     assert error.count("\n") == 1
 
 
+def test_a_late_run_is_stored_before_spark_stops(tables: Path) -> None:
+    arguments = ["run", tables / "query.sql", "--tables", tables, "--store", tables / "late"]
+    found = json.loads(predtrace(*arguments, "--keep", "late", "--format", "json"))
+    assert [stored["rows"] for stored in found["stored"]]
+    (listed,) = json.loads(predtrace("jobs", "--store", tables / "late", "--format", "json"))
+    assert listed["id"] == found["id"]
+
+
 def test_explain(tables: Path) -> None:
     text = predtrace("explain", tables / "query.sql", "--tables", tables)
     assert "semi join" in text
