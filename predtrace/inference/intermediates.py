@@ -90,7 +90,7 @@ class IntermediateChooser:
             if still != unavoidable:
                 kept, unavoidable = more, still
         for column in sorted(kept, key=lambda c: -width(c.type)):
-            if column.id not in looked_up:
+            if column.id not in looked_up and len(kept) > 1:
                 rest = tuple(other for other in kept if other != column)
                 if not self._loses_more(node, rest, above, unavoidable):
                     kept = rest
@@ -135,7 +135,9 @@ class IntermediateChooser:
                     best = next((other for other in found if other in available), None)
                     if best is not None:
                         kept[best] = available[best]
-        return tuple(kept.values())
+        # A stored table has at least one column, though only its rows' existence may matter.
+        output = self._graph.output(node)
+        return tuple(kept.values()) or tuple(sorted(output, key=lambda c: width(c.type))[:1])
 
 
 def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
