@@ -45,7 +45,7 @@ def check_on_duckdb(pipeline: Pipeline) -> None:
 
 
 @given(pipeline=pipelines(operators=5))
-@settings(max_examples=count(40))
+@settings(max_examples=count(80))
 def test_duckdb_answers_as_the_reference(pipeline: Pipeline) -> None:
     graph, tables = pipeline
     assume(graph.output() and graph.scans() and trace_graph(graph, tables).rows)

@@ -44,7 +44,7 @@ def check_plan(pipeline: Pipeline, plan: LineagePlan, reference: ReferenceResult
 
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
 @given(pipeline=pipelines())
-@settings(max_examples=count(40))
+@settings(max_examples=count(250))
 def test_plans_give_the_reference_lineage(aggregates: str, pipeline: Pipeline) -> None:
     graph, tables = pipeline
     reference = trace_graph(graph, tables, aggregates, keep_outputs=True)
@@ -57,7 +57,7 @@ def test_plans_give_the_reference_lineage(aggregates: str, pipeline: Pipeline) -
 
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
 @given(pipeline=pipelines(operators=4))
-@settings(max_examples=count(40))
+@settings(max_examples=count(250))
 def test_plans_of_small_graphs(aggregates: str, pipeline: Pipeline) -> None:
     """Small graphs: each operator near the target and near a scan."""
     graph, tables = pipeline

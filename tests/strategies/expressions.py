@@ -40,8 +40,8 @@ def one_of(draw: Draw, items: Sequence[T]) -> T:
 
 
 def likely(draw: Draw, chance: int) -> bool:
-    """True in one of `chance` cases."""
-    return draw(st.integers(1, chance)) == 1
+    """True in one of `chance` cases; False is what failing examples shrink to."""
+    return draw(st.integers(1, chance)) == chance
 
 
 def literal(draw: Draw, data_type: DataType, nullable: bool = False) -> Literal:
@@ -54,7 +54,7 @@ def predicate(draw: Draw, columns: Sequence[Column], depth: int = 2) -> Expr:
     """A Boolean expression over the columns (of which there may be none)."""
     if not columns:
         return TRUE
-    kind = one_of(draw, ("and", "or", "not", "leaf", "leaf", "leaf") if depth else ("leaf",))
+    kind = one_of(draw, ("leaf", "leaf", "leaf", "and", "or", "not") if depth else ("leaf",))
     if kind == "leaf":
         return _leaf(draw, columns)
     first = predicate(draw, columns, depth - 1)

@@ -57,6 +57,8 @@ _JOINS = (
     "LEFT ANTI JOIN",
 )
 _SETS = ("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL")
+_MOST_REFERENCES = 3
+"""To CTEs in a statement: each one is a copy of the CTE's scans."""
 
 
 class Field(NamedTuple):
@@ -84,6 +86,7 @@ class SqlBuilder:
         self.suffix = suffix
         self.names = itertools.count(1)
         self.common: dict[str, Query] = {}
+        self.references = 0
 
     def statement(self) -> str:
         """A whole statement: perhaps CTEs, a query, perhaps ORDER BY and LIMIT."""
@@ -196,7 +199,8 @@ class SqlBuilder:
             query = self.query(depth - 1)
             fields = [Field(f"{alias}.{field.text}", field.type) for field in query.fields]
             return f"({query.text}) {alias}", fields
-        if self.common and likely(self.draw, 2):
+        if self.common and self.references < _MOST_REFERENCES and likely(self.draw, 2):
+            self.references += 1
             name = one_of(self.draw, sorted(self.common))
             fields = [Field(f"{alias}.{f.text}", f.type) for f in self.common[name].fields]
             return f"{name} {alias}", fields
