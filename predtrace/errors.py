@@ -37,3 +37,11 @@ class EngineError(PredTraceError):
 
 class EnvironmentError_(PredTraceError):
     """The machine lacks something that predtrace needs, e.g. Java."""
+
+
+class ArrayLineageError(PredTraceError):
+    """A lineage relation, capture or query does not fit the arrays it is about."""
+
+
+class ArrayFormatError(StoreError):
+    """Stored array lineage is corrupt, truncated, or of a newer version."""

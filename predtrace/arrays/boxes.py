@@ -1,0 +1,80 @@
+"""Boxes of cells: products of closed index intervals, as two integer matrices `lo` and `hi`.
+
+Row r of `lo` and `hi` (both of shape (boxes, axes)) is the box of all index tuples c with
+``lo[r] <= c <= hi[r]`` on every axis. Arrays without axes have one cell, the empty tuple,
+so a box of shape (0,) holds one cell.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Shape: TypeAlias = tuple[int, ...]
+
+KEY_LIMIT = 2**63
+
+
+def volumes(lo: Ints, hi: Ints) -> Ints:
+    """How many cells each box holds; shape (boxes,)."""
+    volume: Ints = np.prod(hi - lo + 1, axis=1, dtype=np.int64)
+    return volume
+
+
+def expand(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+    """All cells of all boxes, box by box in row-major order.
+
+    Returns the number of the box that each cell comes from, shape (cells,), and the cells,
+    shape (cells, axes).
+    """
+    counts = volumes(lo, hi)
+    total = int(counts.sum())
+    box = np.repeat(np.arange(len(lo)), counts)
+    rest = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    cells = np.empty((total, lo.shape[1]), np.int64)
+    for axis in reversed(range(lo.shape[1])):
+        sizes = (hi[:, axis] - lo[:, axis] + 1)[box]
+        rest, within = np.divmod(rest, sizes)
+        cells[:, axis] = lo[:, axis][box] + within
+    return box, cells
+
+
+def fits_key(sizes: Shape) -> bool:
+    """Whether the cells of an array of this shape can be numbered by int64."""
+    return math.prod(sizes) < KEY_LIMIT
+
+
+def ravel(cells: Ints, sizes: Shape) -> Ints:
+    """The row-major number of each cell, shape (cells,); `sizes` must fit a key."""
+    key = np.zeros(len(cells), np.int64)
+    for axis, size in enumerate(sizes):
+        if axis:
+            key *= size
+        key += cells[:, axis]
+    return key
+
+
+def sorted_unique(cells: Ints, sizes: Shape) -> Ints:
+    """The distinct rows of `cells` in lexicographic order; itself if it is that already."""
+    if len(cells) < 2:
+        return cells
+    if fits_key(sizes):
+        key = ravel(cells, sizes)
+        if bool((key[1:] > key[:-1]).all()):
+            return cells
+        key = np.unique(key)
+        distinct = np.empty((len(key), cells.shape[1]), np.int64)
+        for axis in reversed(range(len(sizes))):
+            key, distinct[:, axis] = np.divmod(key, sizes[axis])
+        return distinct
+    if not cells.shape[1]:
+        return cells[:1]
+    ordered = cells[np.lexsort(cells.T[::-1])]
+    fresh = np.ones(len(ordered), np.bool_)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered[fresh]
