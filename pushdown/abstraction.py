@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from pushdown.operators import JOINS, Aggregation, Assignment, GroupBy, Operator, ScalarSubquery
-from pushdown.rules.base import Context
+from pushdown.rules.base import Context, Proposals
 from symbolic.expr import (
     TRUE,
     Call,
@@ -36,17 +36,24 @@ from symbolic.expr import (
 from symbolic.functions import FUNCTIONS, Nulls
 from symbolic.types import BOOLEAN, LONG
 
-Proposals = tuple[tuple[Expr, ...], ...]
+LINEAGE = "lineage"
+"""Predicates below that select the lineage of the rows above (SEMANTICS section 2)."""
+SUFFICIENT = "sufficient"
+"""Predicates below whose rows give the rows above again (SEMANTICS section 4)."""
 
 
 class Obligation(msgspec.Struct, frozen=True):
-    """What is to be proved: the operator, the predicate above, the candidates below."""
+    """What is to be proved: the operator, the predicate above, the candidates below.
+
+    `goal` is `LINEAGE` or `SUFFICIENT`.
+    """
 
     operator: Operator
     above: Expr
     proposals: Proposals
     context: Context
     witnessed: bool
+    goal: str = LINEAGE
 
 
 def reduced(obligation: Obligation) -> Obligation:
@@ -177,7 +184,9 @@ def _canonical(obligation: Obligation) -> Obligation:
         tuple(rename.column(column) for column in used) for used in _used_columns(obligation)
     )
     context = msgspec.structs.replace(obligation.context, inputs=inputs)
-    return Obligation(operator, above, proposals, context, obligation.witnessed)
+    return msgspec.structs.replace(
+        obligation, operator=operator, above=above, proposals=proposals, context=context
+    )
 
 
 def _used_columns(obligation: Obligation) -> list[list[Column]]:

@@ -11,6 +11,12 @@ Params are bound to a row that exists: if `witnessed`, some output row satisfies
 predicate above (it is what the bound row came from), and the proof may use that. The
 paper's Section 4.2 asks whether pushing F equals pushing the row-selection predicate;
 asking for the lineage itself is the same question without the detour.
+
+For **sufficient** predicates (SEMANTICS section 4) the question is "complete", too, with
+L for "the row has a say in some output row that the predicate above may select"
+(`Rule.influence`). `docs/soundness.md` shows that this is enough. **Lifting** (the
+paper's Section 6.1) asks for each output row whose lineage satisfies the predicates
+below whether it satisfies the one above.
 """
 
 from __future__ import annotations
@@ -21,12 +27,12 @@ from typing import Any
 
 import msgspec
 
-from pushdown.abstraction import Obligation, reduced
+from pushdown.abstraction import LINEAGE, SUFFICIENT, Obligation, reduced
 from pushdown.operators import Operator
 from pushdown.rules import RULES
 from pushdown.rules.base import Context, OutputRow
 from symbolic.encode import Encoder
-from symbolic.expr import FALSE, Expr, conjunction, conjuncts
+from symbolic.expr import FALSE, TRUE, Expr, conjunction, conjuncts
 from symbolic.logic import all_of, any_of, implies, same_term
 from symbolic.solver import LOCK, Verdict, prove
 from symbolic.table import SymbolicRow, symbolic_table
@@ -60,10 +66,13 @@ class Question:
             )
             for index, columns in enumerate(context.inputs)
         )
-        outputs = rule.meaning(operator, self._tables, self._encoder, context)
+        meaning = rule.meaning
+        if obligation.goal == SUFFICIENT and rule.influence is not None:
+            meaning = rule.influence
+        self._outputs = meaning(operator, self._tables, self._encoder, context)
         self._selected: list[tuple[OutputRow, Any]] = [
             (row, all_of(row.exists, self._encoder.truth(obligation.above, row.values)))
-            for row in outputs
+            for row in self._outputs
         ]
         self._witness = (
             any_of(*[selected for _, selected in self._selected]) if obligation.witnessed else None
@@ -98,6 +107,22 @@ class Question:
             return (True,) * len(inputs)
         return tuple(self._prove(goal) is Verdict.PROVED for goal in goals)
 
+    def lifted(self, below: Sequence[Expr], candidate: Expr) -> Verdict:
+        """Whether every output row whose lineage satisfies `below` satisfies the candidate."""
+        goals = []
+        for output in self._outputs:
+            satisfied = [
+                implies(
+                    all_of(row.exists, lineage),
+                    self._encoder.truth(below[index], row.values),
+                )
+                for index, table in enumerate(self._tables)
+                for row, lineage in zip(table, output.lineage[index], strict=True)
+            ]
+            holds = self._encoder.truth(candidate, output.values)
+            goals.append(implies(all_of(output.exists, *satisfied), holds))
+        return self._prove(all_of(*goals))
+
     def _selects(self, index: int, candidate: Expr) -> Any:
         # The rows of a symbolic table are interchangeable: the first stands for any.
         row: SymbolicRow = self._tables[index][0]
@@ -115,21 +140,33 @@ class Question:
         return prove(goal, [*self._encoder.assumptions, *witness])
 
 
-def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) -> Pushed:
+def push(
+    operator: Operator,
+    above: Expr,
+    context: Context,
+    *,
+    witnessed: bool,
+    goal: str = LINEAGE,
+) -> Pushed:
     """Move a predicate from an operator's output to its inputs.
 
     Takes for each input the first candidate that is proved complete and precise, else
     the last (most selective) one that is proved complete. Nothing is lineage of no rows:
-    FALSE stays FALSE all the way down.
+    FALSE stays FALSE all the way down. With the goal `SUFFICIENT`, `precise` says
+    nothing of value.
     """
     count = len(context.inputs)
     if above == FALSE:
         return Pushed((FALSE,) * count, (True,) * count, (False,) * count, (False,) * count)
-    proposals = RULES[type(operator)].propose(operator, above, context)
+    rule = RULES[type(operator)]
+    propose = rule.propose
+    if goal == SUFFICIENT:
+        propose = rule.propose_sufficient or propose
+    proposals = propose(operator, above, context)
     if _proved_in_general(type(operator), witnessed):
         below = tuple(candidates[0] for candidates in proposals)
         return Pushed(below, (True,) * count, (False,) * count, (witnessed,) * count)
-    obligation = Obligation(operator, above, proposals, context, witnessed)
+    obligation = Obligation(operator, above, proposals, context, witnessed, goal)
     verdicts = _decided(reduced(obligation))
     if None in verdicts.chosen:
         return _complete_parts(obligation)
@@ -143,6 +180,27 @@ def push(operator: Operator, above: Expr, context: Context, *, witnessed: bool) 
         undecided=verdicts.undecided,
         witnessed=verdicts.witnessed,
     )
+
+
+def lift(operator: Operator, below: tuple[Expr, ...], context: Context) -> Expr:
+    """What holds of the output rows whose lineage satisfies the predicates below.
+
+    The paper's equation (1), asked of the lineage: for rows that stand in no lineage of
+    the target nothing needs to hold. The candidate as a whole first; if that is not
+    proved, those of its comparisons that are.
+    """
+    candidate = RULES[type(operator)].lift(operator, below, context)
+    terms = conjuncts(candidate)
+    if not terms:
+        return TRUE
+    proposals = tuple((predicate,) for predicate in below)
+    with LOCK:
+        question = Question(Obligation(operator, candidate, proposals, context, witnessed=False))
+        if question.lifted(below, candidate) is Verdict.PROVED:
+            return candidate
+        return conjunction(
+            *(term for term in terms if question.lifted(below, term) is Verdict.PROVED)
+        )
 
 
 class _Verdicts(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ from typing import Any
 import msgspec
 import z3
 
-from symbolic.expr import Call, Column, Expr, Literal, Param
+from symbolic.expr import Call, Column, Expr, Literal, Param, ParamSet
 from symbolic.functions import FUNCTIONS, Nulls
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate, same_term
 from symbolic.types import (
@@ -77,6 +77,7 @@ class Encoder:
         self._facts: list[Any] = []
         self._params: dict[Param, Value] = {}
         self._literals: dict[Literal, Value] = {}
+        self._sets: dict[ParamSet, Value] = {}
         self._calls: dict[
             tuple[str, DataType, tuple[int, ...]], tuple[Value, tuple[Value, ...]]
         ] = {}
@@ -140,6 +141,11 @@ class Encoder:
                 if expr not in self._literals:
                     self._literals[expr] = self._literal(expr)
                 return self._literals[expr]
+            case ParamSet(scan=scan, columns=columns):
+                if expr not in self._sets:
+                    term = z3.Const(f"set {scan} {columns}", z3.DeclareSort("set"))
+                    self._sets[expr] = Value(term, NEVER)
+                return self._sets[expr]
             case Call(args=args):
                 return self._call(expr, tuple(self.encode(arg, row) for arg in args))
 

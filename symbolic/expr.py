@@ -68,6 +68,19 @@ class Param(ExprBase, frozen=True, tag="param"):
     nullable: bool = True
 
 
+class ParamSet(ExprBase, frozen=True, tag="set"):
+    """The tuples that the rows found so far of scan `scan` have in `columns` (their ids).
+
+    Iterative refinement (the paper's Section 6.1) narrows them down. Only ever the first
+    argument of ``member``: see `member`.
+    """
+
+    scan: int
+    columns: tuple[int, ...]
+    type: DataType = BOOLEAN
+    nullable: bool = False
+
+
 class Call(ExprBase, frozen=True, tag="call"):
     """A function of `symbolic.functions`, applied. `type` is the result type.
 
@@ -83,8 +96,9 @@ class Call(ExprBase, frozen=True, tag="call"):
     nullable: bool = True
 
 
-Expr = Union[Column, Literal, Param, Call]
+Expr = Union[Column, Literal, Param, ParamSet, Call]
 
+MEMBER = "member"
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
 
@@ -97,6 +111,11 @@ def call(function: str, *args: Expr, type: DataType = BOOLEAN) -> Call:
 def same(left: Expr, right: Expr) -> Call:
     """Null-safe equality ``left <=> right``: never NULL."""
     return Call("nullsafe_eq", (left, right), BOOLEAN, nullable=False)
+
+
+def member(values: ParamSet, *args: Expr) -> Call:
+    """Whether the tuple of the arguments is in the set, NULLs being equal: never NULL."""
+    return Call(MEMBER, (values, *args), BOOLEAN, nullable=False)
 
 
 def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
@@ -214,6 +233,10 @@ def render(expr: Expr) -> str:
             return _render_value(value)
         case Param(binding=binding, name=name):
             return f":{name}" if binding == 0 else f":{name}@{binding}"
+        case ParamSet(scan=scan, columns=columns):
+            return f"values of scan {scan} ({', '.join(map(str, columns))})"
+        case Call(function="member", args=(values, *args)):
+            return f"({', '.join(map(render, args))}) IN {render(values)}"
         case Call(function="not", args=(arg,)):
             return f"NOT ({render(arg)})"
         case Call(function="is_null", args=(arg,)):

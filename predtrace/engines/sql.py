@@ -16,7 +16,7 @@ from sqlglot import exp
 from predtrace.engines.base import physical_name
 from predtrace.engines.literals import cast_to, sql_literal
 from predtrace.errors import EngineError
-from symbolic.expr import Call, Column, Expr, Literal, Param
+from symbolic.expr import Call, Column, Expr, Literal, Param, ParamSet
 
 if TYPE_CHECKING:
     Args = Sequence[exp.Expr]
@@ -56,6 +56,8 @@ class Compiler:
                 return _read(self._params.get(column), column, self._bound)
             case Literal():
                 return sql_literal(expr, self.dialect)
+            case ParamSet():
+                raise EngineError("a value set is joined with, never computed")
             case Call(function=function, args=args):
                 spelling = self._spellings.get(function)
                 if spelling is None:

@@ -37,6 +37,10 @@ class OutputRow(msgspec.Struct, frozen=True):
     lineage: tuple[tuple[Any, ...], ...]
 
 
+Proposals = tuple[tuple[Expr, ...], ...]
+Meaning = Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
+
+
 class Rule(msgspec.Struct, frozen=True):
     """How predicates move through one operator class.
 
@@ -49,12 +53,25 @@ class Rule(msgspec.Struct, frozen=True):
     `general` gives an operator, a predicate above and a context made of arbitrary
     (uninterpreted) expressions of which every use of the rule is an instance: what the
     solver proves of it once, it need not prove again (`docs/soundness.md`).
+
+    The other two are for sources without stored results (SEMANTICS section 4).
+    `influence` is like `meaning`, for sufficient predicates: every output row that the
+    operator could give for some part of its input (its values as far as that part
+    matters being arbitrary), and as its lineage all input rows that have a say in
+    whether it is there and in its values. Without it, `meaning` has that property.
+    `propose_sufficient` proposes the predicates below for that; without it, `propose`.
+    `lift(operator, below, context)` proposes a predicate that every output row satisfies
+    whose lineage satisfies `below` (one predicate per input): the paper's pushup, its
+    Section 6.1. Its conjuncts are verified, and dropped, one by one.
     """
 
-    propose: Callable[[Any, Expr, Context], tuple[tuple[Expr, ...], ...]]
-    meaning: Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
+    propose: Callable[[Any, Expr, Context], Proposals]
+    meaning: Meaning
     bounds: tuple[int, ...]
     lineage: str
+    lift: Callable[[Any, tuple[Expr, ...], Context], Expr]
+    influence: Meaning | None = None
+    propose_sufficient: Callable[[Any, Expr, Context], Proposals] | None = None
     general: Callable[[], tuple[Any, Expr, Context]] | None = None
 
 

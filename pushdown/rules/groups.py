@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import z3
 
 from pushdown.operators import Aggregation, GroupBy
-from pushdown.rewrite import restrict, simplify, stand_ins
-from pushdown.rules.base import MINIMAL, Context, OutputRow, Rule, RuleTable, Tables
+from pushdown.rewrite import restrict, simplify
+from pushdown.rules.base import (
+    MINIMAL,
+    WHOLE,
+    Context,
+    OutputRow,
+    Proposals,
+    Rule,
+    RuleTable,
+    Tables,
+)
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import Expr, Param, call, conjunction, conjuncts, disjunction, same, substitute
+from symbolic.expr import Expr, conjunction, disjunction, same, substitute
 from symbolic.functions import AGGREGATES
 from symbolic.logic import ALWAYS, all_of, any_of
 from symbolic.table import SymbolicRow
@@ -28,27 +38,52 @@ def attains(operator: GroupBy, context: Context) -> bool:
     )
 
 
-def through_group_by(
-    operator: GroupBy, above: Expr, context: Context
-) -> tuple[tuple[Expr, ...], ...]:
-    """F on the keys selects the group; where min and max are minimal, rows that attain them.
-
-    If a min or max is NULL, its whole group is lineage.
-    """
+def through_group_by(operator: GroupBy, above: Expr, context: Context) -> Proposals:
+    """F on the keys selects the group; where min and max are minimal, rows that attain them."""
     keys = tuple(key.column for key in operator.keys)
     group = simplify(
         substitute(restrict(above, keys), {key.column.id: key.value for key in operator.keys})
     )
     if not attains(operator, context):
         return ((group,),)
-    pinned = stand_ins(conjuncts(above), ())
-    attained: list[Expr] = []
-    for aggregation in operator.aggregations:
-        value = pinned.get(aggregation.column.id)
-        if not isinstance(value, Param):
-            return ((group,),)
-        attained += [same(aggregation.call.args[0], value), call("is_null", value)]
-    return ((conjunction(group, simplify(disjunction(*attained))),),)
+    attained = disjunction(*(_at_value(operator, a, above) for a in operator.aggregations))
+    return ((conjunction(group, simplify(attained)),),)
+
+
+def _at_value(operator: GroupBy, aggregation: Aggregation, above: Expr) -> Expr:
+    """What F says of a row that attains the min or max: its argument stands for the result.
+
+    A NULL result is attained by the whole group: all its arguments are NULL.
+    """
+    columns = [*(key.column for key in operator.keys), aggregation.column]
+    values = {key.column.id: key.value for key in operator.keys}
+    values[aggregation.column.id] = aggregation.call.args[0]
+    return substitute(restrict(above, columns), values)
+
+
+def sufficient_group(operator: GroupBy, above: Expr, context: Context) -> Proposals:
+    """F on the keys: whole groups only, whatever the aggregates are."""
+    return through_group_by(operator, above, _whole(context))
+
+
+def lift_group(operator: GroupBy, below: tuple[Expr, ...], context: Context) -> Expr:
+    """What holds of the keys, and of the attained values."""
+    known = [same(key.column, key.value) for key in operator.keys]
+    if attains(operator, context):
+        known += [same(a.column, a.call.args[0]) for a in operator.aggregations]
+    columns = [key.column for key in operator.keys] + [a.column for a in operator.aggregations]
+    return restrict(conjunction(below[0], *known), columns)
+
+
+def whole_groups(
+    operator: GroupBy, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Groups whose aggregates may be anything, as they are over a part of the group."""
+    return grouped(operator, tables, encoder, _whole(context))
+
+
+def _whole(context: Context) -> Context:
+    return msgspec.structs.replace(context, aggregates=WHOLE)
 
 
 def grouped(
@@ -120,7 +155,8 @@ def _attained(
     aggregation: Aggregation, row: SymbolicRow, aggregates: dict[int, Value], encoder: Encoder
 ) -> Any:
     result = aggregates[aggregation.column.id]
-    return any_of(result.null, equal(encoder.encode(aggregation.call.args[0], row.values), result))
+    # NULL exactly if all arguments in the group are: then every row attains it.
+    return equal(encoder.encode(aggregation.call.args[0], row.values), result)
 
 
 RULES: RuleTable = {
@@ -129,5 +165,8 @@ RULES: RuleTable = {
         grouped,
         (2,),
         "the whole group; for min and max alone the rows that attain them",
+        lift_group,
+        influence=whole_groups,
+        propose_sufficient=sufficient_group,
     )
 }

@@ -14,8 +14,8 @@ from pushdown.operators import (
     SemiJoin,
 )
 from pushdown.rewrite import restrict
-from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
-from pushdown.rules.rows import only
+from pushdown.rules.base import Context, OutputRow, Proposals, Rule, RuleTable, Tables
+from pushdown.rules.rows import lift_unchanged, only
 from symbolic.encode import Encoder, Value
 from symbolic.expr import (
     FALSE,
@@ -32,7 +32,8 @@ from symbolic.expr import (
 )
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate
 
-Proposals = tuple[tuple[Expr, ...], ...]
+_PRESERVED = {"left": (True, False), "right": (False, True), "full": (True, True)}
+"""Kind of outer join to: which sides' rows appear without a partner, too."""
 
 
 def through_inner_join(operator: InnerJoin | SemiJoin, above: Expr, context: Context) -> Proposals:
@@ -48,11 +49,10 @@ def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Pr
     is padding (all of its pinned columns are NULL).
     """
     both = conjunction(above, operator.condition)
-    preserved = {"left": (True, False), "right": (False, True), "full": (True, True)}
     left, right = context.inputs
     proposals: list[tuple[Expr, ...]] = []
     for own, other, alone in zip(
-        (left, right), (right, left), preserved[operator.kind], strict=True
+        (left, right), (right, left), _PRESERVED[operator.kind], strict=True
     ):
         plain = restrict(above, own)
         if not alone:
@@ -105,8 +105,46 @@ def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Prop
 
 
 def through_scalar_subquery(operator: ScalarSubquery, above: Expr, context: Context) -> Proposals:
-    """F on the outer row; everything that the subquery gave on the inner side."""
-    return ((restrict(above, context.inputs[0]),), (TRUE,))
+    """F on the outer row; what F says of the value on the inner side, else all of it."""
+    left, right = context.inputs
+    given = {operator.column.id: column for column in right}
+    inner = restrict(substitute(above, given), right)
+    return ((restrict(above, left),), (inner,) if inner == TRUE else (inner, TRUE))
+
+
+def sufficient_outer(operator: OuterJoin, above: Expr, context: Context) -> Proposals:
+    """A side that may be padded keeps its partners of the rows that F may select."""
+    both = conjunction(above, operator.condition)
+    return tuple(
+        (restrict(above if alone else both, own),)
+        for own, alone in zip(context.inputs, _PRESERVED[operator.kind], strict=True)
+    )
+
+
+def sufficient_anti(operator: AntiJoin, above: Expr, context: Context) -> Proposals:
+    """The inner rows that match what F selects: they decide which outer rows stay."""
+    both = conjunction(above, operator.condition)
+    return ((above,), (restrict(both, context.inputs[1]),))
+
+
+def sufficient_mark(operator: MarkJoin, above: Expr, context: Context) -> Proposals:
+    """The inner rows that match what F selects, whatever the mark."""
+    left, right = context.inputs
+    plain = restrict(above, left)
+    return ((plain,), (restrict(conjunction(plain, operator.condition), right),))
+
+
+def lift_join(operator: InnerJoin | SemiJoin, below: tuple[Expr, ...], context: Context) -> Expr:
+    """Both sides' predicates and the condition, said with the output's columns."""
+    left, right = context.inputs
+    output = left if isinstance(operator, SemiJoin) else left + right
+    return restrict(conjunction(*below, operator.condition), output)
+
+
+def lift_outer_join(operator: OuterJoin, below: tuple[Expr, ...], context: Context) -> Expr:
+    """The predicates of the preserved sides; the solver drops them where both are padded."""
+    preserved = zip(below, _PRESERVED[operator.kind], strict=True)
+    return conjunction(*(predicate for predicate, alone in preserved if alone))
 
 
 def joined_pairs(
@@ -158,6 +196,33 @@ def outer_joined(
     return rows
 
 
+def outer_candidates(
+    operator: OuterJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Pairs, and every row of a preserved side, padded: its partners decide whether it is."""
+    left, right = tables
+    rows = joined_pairs(operator, tables, encoder, context)
+    matches = _matches(operator.condition, tables, encoder)
+    keeps_left, keeps_right = _PRESERVED[operator.kind]
+    if keeps_left:
+        padding = _nulls(context.inputs[1], encoder)
+        rows += [
+            OutputRow(row.exists, {**row.values, **padding}, (only(i, left), tuple(matches[i])))
+            for i, row in enumerate(left)
+        ]
+    if keeps_right:
+        padding = _nulls(context.inputs[0], encoder)
+        rows += [
+            OutputRow(
+                row.exists,
+                {**padding, **row.values},
+                (tuple(partners[j] for partners in matches), only(j, right)),
+            )
+            for j, row in enumerate(right)
+        ]
+    return rows
+
+
 def semi_joined(
     operator: SemiJoin, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
@@ -176,6 +241,46 @@ def anti_joined(
     return [
         OutputRow(all_of(row.exists, negate(marked)), row.values, (own, nothing))
         for row, marked, own, _ in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def anti_candidates(
+    operator: AntiJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Every left row; the right rows that match it decide whether it stays."""
+    return [
+        OutputRow(row.exists, row.values, (own, partners))
+        for row, _, own, partners in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def mark_candidates(
+    operator: MarkJoin, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Every left row with either mark; the right rows that match it decide which."""
+    never = NEVER
+    return [
+        OutputRow(
+            row.exists,
+            {**row.values, operator.mark.id: Value(encoder.fresh_flag("mark"), never)},
+            (own, partners),
+        )
+        for row, _, own, partners in _marked(operator.condition, tables, encoder)
+    ]
+
+
+def scalar_candidates(
+    operator: ScalarSubquery, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Every left row with any value: the right side decides which."""
+    left, right = tables
+    everything = tuple(ALWAYS for _ in right)
+    value = encoder.fresh(operator.column.type, "value")
+    return [
+        OutputRow(
+            row.exists, {**row.values, operator.column.id: value}, (only(i, left), everything)
+        )
+        for i, row in enumerate(left)
     ]
 
 
@@ -251,29 +356,49 @@ def _nulls(columns: tuple[Column, ...], encoder: Encoder) -> dict[int, Value]:
 
 
 RULES: RuleTable = {
-    InnerJoin: Rule(through_inner_join, joined_pairs, (2, 2), "the pairs of rows that join"),
+    InnerJoin: Rule(
+        through_inner_join, joined_pairs, (2, 2), "the pairs of rows that join", lift_join
+    ),
     OuterJoin: Rule(
         through_outer_join,
         outer_joined,
         (2, 2),
         "as an inner join; a padded side contributes nothing",
+        lift_outer_join,
+        influence=outer_candidates,
+        propose_sufficient=sufficient_outer,
     ),
     SemiJoin: Rule(
-        through_inner_join, semi_joined, (2, 2), "the outer row and all inner rows that match it"
+        through_inner_join,
+        semi_joined,
+        (2, 2),
+        "the outer row and all inner rows that match it",
+        lift_join,
     ),
     AntiJoin: Rule(
-        through_anti_join, anti_joined, (2, 2), "the outer row; nothing from the inner side"
+        through_anti_join,
+        anti_joined,
+        (2, 2),
+        "the outer row; nothing from the inner side",
+        lift_unchanged,
+        influence=anti_candidates,
+        propose_sufficient=sufficient_anti,
     ),
     MarkJoin: Rule(
         through_mark_join,
         mark_joined,
         (2, 2),
         "the outer row, and the matching inner rows where the mark is true",
+        lift_unchanged,
+        influence=mark_candidates,
+        propose_sufficient=sufficient_mark,
     ),
     ScalarSubquery: Rule(
         through_scalar_subquery,
         with_scalar,
         (2, 1),
         "the outer row, and the inner rows used to produce the value",
+        lift_unchanged,
+        influence=scalar_candidates,
     ),
 }

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pushdown.operators import Assignment, Distinct, Filter, Limit, RowTransform, Sort
-from pushdown.rewrite import simplify
+from pushdown.rewrite import restrict, simplify
 from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import Column, Expr, call, conjunction, substitute
+from symbolic.expr import TRUE, Column, Expr, call, conjunction, same, substitute
 from symbolic.logic import ALWAYS, NEVER, all_of
 from symbolic.table import SymbolicRow
 from symbolic.types import LONG
@@ -93,6 +93,34 @@ def limited_rows(
     return _standing_for_equals(tables[0], context.inputs[0], chosen)
 
 
+def any_rows(
+    operator: Limit, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Any row may be chosen, and all rows have a say in which are."""
+    everything = tuple(ALWAYS for _ in tables[0])
+    return [OutputRow(row.exists, row.values, (everything,)) for row in tables[0]]
+
+
+def lift_unchanged(operator: Any, below: tuple[Expr, ...], context: Context) -> Expr:
+    """What holds of the first input's rows holds of the output's."""
+    return below[0]
+
+
+def lift_filter(operator: Filter, below: tuple[Expr, ...], context: Context) -> Expr:
+    """The condition holds besides."""
+    return conjunction(below[0], operator.condition)
+
+
+def lift_row_transform(operator: RowTransform, below: tuple[Expr, ...], context: Context) -> Expr:
+    """What can be said with the columns that are passed on or renamed."""
+    renamed = [
+        same(a.column, a.value)
+        for a in operator.assignments
+        if isinstance(a.value, Column) and a.value != a.column
+    ]
+    return restrict(conjunction(below[0], *renamed), [a.column for a in operator.assignments])
+
+
 def only(index: int, table: tuple[SymbolicRow, ...]) -> tuple[Any, ...]:
     """Lineage that is the input row `index` alone."""
     return tuple(ALWAYS if other == index else NEVER for other in range(len(table)))
@@ -142,16 +170,37 @@ def _standing_for_equals(
 
 RULES: RuleTable = {
     Filter: Rule(
-        through_filter, filtered, (2,), "the input row equal to the output row", _any_filter
+        through_filter,
+        filtered,
+        (2,),
+        "the input row equal to the output row",
+        lift_filter,
+        general=_any_filter,
     ),
     RowTransform: Rule(
         through_row_transform,
         transformed,
         (2,),
         "the input rows that transform into the row",
-        _any_transform,
+        lift_row_transform,
+        general=_any_transform,
     ),
-    Sort: Rule(unchanged, same_rows, (2,), "the input row equal to the output row", _any_sort),
-    Distinct: Rule(unchanged, distinct_rows, (2,), "all equal input rows"),
-    Limit: Rule(unchanged, limited_rows, (2,), "the input rows equal to the output row"),
+    Sort: Rule(
+        unchanged,
+        same_rows,
+        (2,),
+        "the input row equal to the output row",
+        lift_unchanged,
+        general=_any_sort,
+    ),
+    Distinct: Rule(unchanged, distinct_rows, (2,), "all equal input rows", lift_unchanged),
+    Limit: Rule(
+        unchanged,
+        limited_rows,
+        (2,),
+        "the input rows equal to the output row",
+        lift_unchanged,
+        influence=any_rows,
+        propose_sufficient=lambda operator, above, context: ((TRUE,),),
+    ),
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pushdown.operators import Except, Intersect, Union_
+from pushdown.rewrite import restrict
 from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import FALSE, Column, Expr, substitute
+from symbolic.expr import FALSE, Column, Expr, conjunction, disjunction, same, substitute
 from symbolic.logic import NEVER, all_of, any_of, negate
 from symbolic.table import SymbolicRow
 
@@ -78,6 +79,43 @@ def subtracted(
     return rows
 
 
+def may_be_subtracted(
+    operator: Except, tables: Tables, encoder: Encoder, context: Context
+) -> list[OutputRow]:
+    """Any left row may stay; all rows equal to it, on both sides, have a say in that."""
+    rows = []
+    for row in tables[0]:
+        values = _output(operator.columns, operator.branches[0], row)
+        rows.append(OutputRow(row.exists, values, _equals(operator, values, tables)))
+    return rows
+
+
+def lift_union(operator: Union_, below: tuple[Expr, ...], context: Context) -> Expr:
+    """One branch's predicate or another's."""
+    return disjunction(
+        *(_lifted(operator, predicate, index) for index, predicate in enumerate(below))
+    )
+
+
+def lift_intersect(operator: Intersect, below: tuple[Expr, ...], context: Context) -> Expr:
+    """Both sides' predicates."""
+    return conjunction(
+        *(_lifted(operator, predicate, index) for index, predicate in enumerate(below))
+    )
+
+
+def lift_except(operator: Except, below: tuple[Expr, ...], context: Context) -> Expr:
+    """The left side's predicate."""
+    return _lifted(operator, below[0], 0)
+
+
+def _lifted(operator: SetOperation, predicate: Expr, index: int) -> Expr:
+    """A branch's predicate, said with the output's columns."""
+    pairs = zip(operator.columns, operator.branches[index], strict=True)
+    equal_columns = [same(column, source) for column, source in pairs]
+    return restrict(conjunction(predicate, *equal_columns), operator.columns)
+
+
 def _output(
     columns: tuple[Column, ...], branch: tuple[Column, ...], row: SymbolicRow
 ) -> dict[int, Value]:
@@ -105,9 +143,17 @@ def _equals(
 
 
 RULES: RuleTable = {
-    Union_: Rule(through_branches, united, (2,), "equal rows of every branch"),
-    Intersect: Rule(through_branches, intersected, (2, 2), "equal rows of both sides"),
+    Union_: Rule(through_branches, united, (2,), "equal rows of every branch", lift_union),
+    Intersect: Rule(
+        through_branches, intersected, (2, 2), "equal rows of both sides", lift_intersect
+    ),
     Except: Rule(
-        through_except, subtracted, (2, 2), "equal rows of the left side; nothing from the right"
+        through_except,
+        subtracted,
+        (2, 2),
+        "equal rows of the left side; nothing from the right",
+        lift_except,
+        influence=may_be_subtracted,
+        propose_sufficient=through_branches,
     ),
 }

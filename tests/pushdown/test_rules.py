@@ -200,7 +200,7 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         group("max", A),
         pin(A, X),
         ((A, C),),
-        ["a <=> :a AND (c <=> :x OR :x IS NULL)"],
+        ["a <=> :a AND c <=> :x"],
         [True],
     ),
     "union": (
