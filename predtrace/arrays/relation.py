@@ -184,11 +184,15 @@ class LineageTable:
 
     def columns(self) -> tuple[Ints | SmallInts, ...]:
         """All columns, in the order of the fields."""
-        return (
-            *(self.out_lo, self.out_hi),
-            *(self.lo_base, self.lo_axis, self.lo_slope),
-            *(self.hi_base, self.hi_axis, self.hi_slope),
-        )
+        return (self.out_lo, self.out_hi, *self.lo_columns(), *self.hi_columns())
+
+    def lo_columns(self) -> tuple[Ints, SmallInts, SmallInts]:
+        """Base, axis and slope of the intervals' first ends."""
+        return self.lo_base, self.lo_axis, self.lo_slope
+
+    def hi_columns(self) -> tuple[Ints, SmallInts, SmallInts]:
+        """Base, axis and slope of the intervals' last ends."""
+        return self.hi_base, self.hi_axis, self.hi_slope
 
     def take(self, rows: Ints | Flags) -> LineageTable:
         """The table of the chosen rows only."""

@@ -12,6 +12,7 @@ from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.relation import CellRelation
 
 shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
+sizes = st.lists(st.integers(1, 6), max_size=3).map(tuple)
 
 
 def of(out_shape: Shape, in_shape: Shape, pairs: Ints) -> CellRelation:
@@ -36,10 +37,11 @@ def scattered(draw: st.DrawFn) -> CellRelation:
 
 
 @st.composite
-def ruled(draw: st.DrawFn) -> CellRelation:
+def ruled(draw: st.DrawFn, out_shape: Shape | None = None) -> CellRelation:
     """Pairs by a rule that moves intervals along output indices: diagonals, flips, stencils."""
-    out_shape = tuple(draw(st.lists(st.integers(1, 6), max_size=3)))
-    in_shape = tuple(draw(st.lists(st.integers(1, 6), max_size=3)))
+    if out_shape is None:
+        out_shape = draw(sizes)
+    in_shape = draw(sizes)
     out = cells(out_shape)
     inside = cells(in_shape)
     pairs = np.ones((out.shape[1], inside.shape[1]), np.bool_)

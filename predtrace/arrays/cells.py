@@ -1,0 +1,165 @@
+"""Sets of cells of one array, as unions of boxes: what queries take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from predtrace.arrays.boxes import KEY_LIMIT, Ints, Shape, expand, sorted_unique, volumes
+from predtrace.arrays.runs import differs, sorting_order
+from predtrace.errors import ArrayLineageError
+
+Place: TypeAlias = int | slice
+"""One axis of a box: an index or a slice with step 1; negative numbers count from the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells in any of the boxes ``lo[n] <= cell <= hi[n]``, shapes (boxes, axes).
+
+    Boxes may overlap; none is empty. `box`, `points` and `everything` check what they are
+    given.
+    """
+
+    shape: Shape
+    lo: Ints
+    hi: Ints
+
+    @classmethod
+    def box(cls, shape: Shape, *places: Place) -> Cells:
+        """The cells that ``array[places]`` would select; missing axes are taken whole.
+
+        Raises ArrayLineageError if there are too many axes, an index is outside its axis,
+        or a slice has a step.
+        """
+        if len(places) > len(shape):
+            raise ArrayLineageError(f"{len(places)} axes given for an array of shape {shape}")
+        whole = (slice(None),) * (len(shape) - len(places))
+        ranges = [_range(place, size) for place, size in zip((*places, *whole), shape, strict=True)]
+        if any(not len(each) for each in ranges):
+            return cls.nothing(shape)
+        first = np.array([[each[0] for each in ranges]], np.int64)
+        last = np.array([[each[-1] for each in ranges]], np.int64)
+        return cls(shape, first, last)
+
+    @classmethod
+    def points(cls, shape: Shape, cells: npt.ArrayLike) -> Cells:
+        """These cells, one per row; for one axis also a flat list of indices.
+
+        Raises ArrayLineageError if a cell is not of this array.
+        """
+        points = np.asarray(cells)
+        if points.size == 0:
+            points = points.reshape(len(points) if len(shape) == 0 else 0, len(shape))
+        elif points.ndim == 1 and len(shape) == 1:
+            points = points[:, None]
+        if points.ndim != 2 or points.shape[1] != len(shape):
+            raise ArrayLineageError(
+                f"cells of an array of shape {shape} need {len(shape)} indices each, "
+                f"one cell a row; given: {points.shape}"
+            )
+        if points.size and points.dtype.kind not in "iu":
+            raise ArrayLineageError(f"indices must be integers, not {points.dtype}")
+        if bool(((points < 0) | (points >= np.array(shape))).any()):
+            raise ArrayLineageError(f"a cell is outside the array of shape {shape}")
+        points = points.astype(np.int64)
+        return cls(shape, points, points)
+
+    @classmethod
+    def everything(cls, shape: Shape) -> Cells:
+        """All cells of the array."""
+        return cls.box(shape)
+
+    @classmethod
+    def nothing(cls, shape: Shape) -> Cells:
+        """No cell."""
+        none = np.empty((0, len(shape)), np.int64)
+        return cls(shape, none, none)
+
+    @classmethod
+    def union(cls, shape: Shape, parts: Sequence[Cells]) -> Cells:
+        """The cells in any of the parts."""
+        if len(parts) == 1:
+            return parts[0]
+        none = cls.nothing(shape)
+        lo = np.concatenate([none.lo, *(part.lo for part in parts)])
+        hi = np.concatenate([none.hi, *(part.hi for part in parts)])
+        return cls(shape, lo, hi).coalesced()
+
+    def __len__(self) -> int:
+        """How many boxes there are."""
+        return len(self.lo)
+
+    def __contains__(self, cell: Sequence[int]) -> bool:
+        point = np.array(cell, np.int64)
+        return bool(((self.lo <= point) & (point <= self.hi)).all(axis=1).any())
+
+    def cells(self) -> Ints:
+        """The cells, each once, in row-major order; shape (cells, axes)."""
+        return sorted_unique(expand(self.lo, self.hi)[1], self.shape)
+
+    def count(self) -> int:
+        """How many cells there are."""
+        return int(volumes(self.lo, self.hi).sum()) if len(self) < 2 else len(self.cells())
+
+    def same_as(self, other: Cells) -> bool:
+        """Whether both are the same cells of arrays of the same shape."""
+        return self.shape == other.shape and np.array_equal(self.cells(), other.cells())
+
+    def coalesced(self) -> Cells:
+        """The same cells in fewer boxes: equal ones once, adjacent and overlapping ones joined.
+
+        Per axis, boxes that agree on all other axes are joined to the union of their
+        intervals, as range encoding does (DSLog, Section V-B3).
+        """
+        if not self.shape:
+            return Cells(self.shape, self.lo[:1], self.hi[:1])
+        lo, hi = self.lo, self.hi
+        for axis in reversed(range(len(self.shape))):
+            if len(lo) > 1:
+                lo, hi = _joined(lo, hi, axis, self.shape[axis])
+        return Cells(self.shape, lo, hi)
+
+
+def _range(place: Place, size: int) -> range:
+    if isinstance(place, slice):
+        if place.step not in (None, 1):
+            raise ArrayLineageError(f"{place} has a step; give single cells, or several boxes")
+        return range(*place.indices(size))
+    if not -size <= place < size:
+        raise ArrayLineageError(f"index {place} is outside an axis of size {size}")
+    return range(place % size, place % size + 1)
+
+
+def _joined(lo: Ints, hi: Ints, axis: int, size: int) -> tuple[Ints, Ints]:
+    """The boxes with runs along one axis joined."""
+    others = [
+        matrix[:, other] for other in range(lo.shape[1]) if other != axis for matrix in (lo, hi)
+    ]
+    if lo is hi:
+        others = others[::2]
+    order = sorting_order([*others, lo[:, axis]])
+    if order is not None:
+        lo, hi = lo[order], hi[order]
+        others = [column[order] for column in others]
+    fresh = differs(others, None)
+    first, last = lo[:, axis], hi[:, axis]
+    group = np.concatenate([[0], np.cumsum(np.broadcast_to(fresh, len(lo) - 1))])
+    if int(group[-1] + 1) * (size + 1) >= KEY_LIMIT:
+        return lo, hi
+    # The greatest last index so far, within the group: later groups lie above earlier ones.
+    lift = group * (size + 1)
+    reach = np.maximum.accumulate(last + lift)
+    apart = first[1:] + lift[1:] > reach[:-1] + 1
+    if apart.all():
+        return lo, hi
+    cuts = np.flatnonzero(apart)
+    starts = np.concatenate([[0], cuts + 1])
+    stops = np.concatenate([cuts, [len(lo) - 1]])
+    joined_lo, joined_hi = lo[starts], hi[starts].copy()
+    joined_hi[:, axis] = reach[stops] - lift[stops]
+    return joined_lo, joined_hi
