@@ -1,0 +1,165 @@
+"""What a rule is given, a call of an array operation, and what it gives back: edges.
+
+A rule is a function with the parameters of the numpy function it stands for, preceded by the
+`Call`. The arrays whose lineage is wanted arrive wrapped as `Operand`; everything else arrives as
+the caller passed it. For every operand and every output that it contributes to, the rule yields
+an `Edge`. Arguments that a rule does not name, and operands without an edge, are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from predtrace.arrays.boxes import Shape
+from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.errors import ArrayLineageError
+
+Array: TypeAlias = npt.NDArray[Any]
+Lineage: TypeAlias = LineageTable | CellRelation
+"""Compressed already, or pairs that are still to be compressed."""
+
+
+class Quality(str, Enum):
+    """How far an answer can be trusted; the order is from best to worst."""
+
+    PRECISE = "precise"
+    """Exactly the cells that the operation's contract names (docs/arrays-capture.md)."""
+    SUPERSET = "superset"
+    """All of those, perhaps others, too."""
+    PROBED = "probed"
+    """What experiments showed; cells may be missing."""
+
+    @property
+    def rank(self) -> int:
+        """0 for the best."""
+        return list(Quality).index(self)
+
+
+class UntrackedCallError(ArrayLineageError):
+    """An operation, or an argument of it, whose lineage is not known; nothing was computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """An array argument whose cells are tracked; its place among the call's operands."""
+
+    position: int
+    value: Array
+
+    @property
+    def shape(self) -> Shape:
+        """The array's shape."""
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes the array has."""
+        return self.value.ndim
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Lineage between one operand and one output of a call.
+
+    `quality` None is the quality of the operation's rule.
+    """
+
+    operand: Operand
+    lineage: Lineage
+    output: int = 0
+    quality: Quality | None = None
+
+
+Edges: TypeAlias = Iterator[Edge]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call that numpy has carried out: `outputs` are the arrays of its result, in order.
+
+    For an operation that writes into its first argument, that array's new state is the only
+    output, and operands have the values from before.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    outputs: tuple[Array, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the first output."""
+        return self.outputs[0].shape
+
+    def refuse(self, reason: str) -> UntrackedCallError:
+        """The error to raise for a call that cannot be tracked as it stands."""
+        return UntrackedCallError(
+            f"{self.name} is not tracked {reason}; compute it outside and track the result, "
+            "or use predtrace.arrays.black_box"
+        )
+
+    def rerun(self, change: Callable[[Operand], Any]) -> tuple[Array, ...]:
+        """The outputs of the same call with every operand replaced."""
+        args, kwargs = mapped((self.args, self.kwargs), change)
+        return tuple(arrays_of(self.function(*args, **kwargs)))
+
+
+def mapped(tree: Any, change: Callable[[Operand], Any]) -> Any:
+    """Nested tuples, lists and dicts with every operand replaced."""
+    if isinstance(tree, Operand):
+        return change(tree)
+    if isinstance(tree, tuple):
+        return tuple(mapped(item, change) for item in tree)
+    if isinstance(tree, list):
+        return [mapped(item, change) for item in tree]
+    if isinstance(tree, dict):
+        return {key: mapped(item, change) for key, item in tree.items()}
+    return tree
+
+
+def plain(tree: Any) -> Any:
+    """Nested arguments with every operand replaced by its array."""
+    return mapped(tree, lambda operand: operand.value)
+
+
+def operands_of(tree: Any) -> list[Operand]:
+    """All operands of nested arguments, in order of appearance."""
+    found: list[Operand] = []
+    mapped(tree, found.append)
+    return found
+
+
+def arrays_of(result: Any) -> list[Array]:
+    """The arrays of a numpy function's result; numpy's scalars are arrays without axes."""
+    if isinstance(result, (tuple, list)):
+        return [array for item in result for array in arrays_of(item)]
+    return [np.asarray(result)]
+
+
+def shape_of(value: Any) -> Shape:
+    """The shape of an operand or of anything that numpy makes an array of."""
+    return value.shape if isinstance(value, Operand) else np.shape(value)
+
+
+def size_of(value: Any) -> int:
+    """The number of cells."""
+    return int(np.prod(shape_of(value), dtype=np.int64))
+
+
+def edge(
+    value: Any,
+    lineage: Callable[..., Lineage],
+    *arguments: Any,
+    output: int = 0,
+    quality: Quality | None = None,
+) -> Edges:
+    """The edge of an argument if it is an operand, else none: then lineage is not computed."""
+    if isinstance(value, Operand):
+        yield Edge(value, lineage(*arguments), output, quality)

@@ -1,0 +1,1 @@
+"""The rules, one module a family of operations; `predtrace.arrays.capture.registry` joins them."""

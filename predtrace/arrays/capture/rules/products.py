@@ -1,0 +1,378 @@
+"""Products: every axis of a factor follows an output axis, or is summed over and taken whole.
+
+So a product is described by labels, in the manner of `einsum`; one row says it all.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from predtrace.arrays.boxes import Shape
+from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
+from predtrace.arrays.capture.regions import (
+    Limit,
+    Piece,
+    aligned,
+    broadcast,
+    constant,
+    everything,
+    follow,
+    no_lineage,
+    separable,
+    union,
+    whole,
+)
+from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.sources import from_ids, ids
+from predtrace.arrays.relation import LineageTable
+
+Places = Sequence[int | None]
+"""For every input axis, the output axis that it follows; None where it is summed over."""
+
+
+def placed(out_shape: Shape, in_shape: Shape, places: Places) -> LineageTable:
+    """The table of a factor; axes of size 1 are broadcast."""
+    axes = [
+        whole(size) if place is None else aligned(size, place)
+        for size, place in zip(in_shape, places, strict=True)
+    ]
+    return separable(out_shape, in_shape, axes)
+
+
+def _lead(ndim: int, out_ndim: int, own: int) -> list[int]:
+    """Places of broadcast leading axes: aligned at the end, before `own` axes of the output."""
+    return list(range(out_ndim - own - ndim, out_ndim - own))
+
+
+def _matmul(call: Call, a: Any, b: Any, /, **options: Any) -> Edges:
+    p, left, right = len(call.shape), len(shape_of(a)), len(shape_of(b))
+    own = (left > 1) + (right > 1)
+    row = [p - own] if left > 1 else []
+    column = [p - 1] if right > 1 else []
+    first: Places = [*_lead(max(left - 2, 0), p, own), *row, None]
+    second: Places = [*_lead(max(right - 2, 0), p, own), None, *column]
+    yield from edge(a, placed, call.shape, shape_of(a), first)
+    yield from edge(b, placed, call.shape, shape_of(b), second)
+
+
+def _matvec(call: Call, a: Any, x: Any, /, **options: Any) -> Edges:
+    p = len(call.shape)
+    places = [*_lead(len(shape_of(a)) - 2, p, 1), p - 1, None]
+    yield from edge(a, placed, call.shape, shape_of(a), places)
+    places = [*_lead(len(shape_of(x)) - 1, p, 1), None]
+    yield from edge(x, placed, call.shape, shape_of(x), places)
+
+
+def _vecmat(call: Call, x: Any, a: Any, /, **options: Any) -> Edges:
+    p = len(call.shape)
+    places = [*_lead(len(shape_of(x)) - 1, p, 1), None]
+    yield from edge(x, placed, call.shape, shape_of(x), places)
+    places = [*_lead(len(shape_of(a)) - 2, p, 1), None, p - 1]
+    yield from edge(a, placed, call.shape, shape_of(a), places)
+
+
+def _vecdot(call: Call, a: Any, b: Any, /, *, axis: int = -1, **options: Any) -> Edges:
+    for operand in (a, b):
+        ndim = len(shape_of(operand))
+        summed = normalize_axis_index(axis, ndim)
+        if axis >= 0 and len(shape_of(a)) != len(shape_of(b)):
+            raise call.refuse("with an axis counted from the front and arrays of unequal ndim")
+        lead = iter(_lead(ndim - 1, len(call.shape), 0))
+        places = [None if k == summed else next(lead) for k in range(ndim)]
+        yield from edge(operand, placed, call.shape, shape_of(operand), places)
+
+
+def _dot(call: Call, a: Any, b: Any, out: None = None) -> Edges:
+    left, right = len(shape_of(a)), len(shape_of(b))
+    if not left or not right:
+        yield from edge(a, broadcast, call.shape, shape_of(a))
+        yield from edge(b, broadcast, call.shape, shape_of(b))
+        return
+    summed = right - 2 if right > 1 else 0
+    yield from edge(a, placed, call.shape, shape_of(a), [*range(left - 1), None])
+    rest = iter(range(left - 1, len(call.shape)))
+    places = [None if k == summed else next(rest) for k in range(right)]
+    yield from edge(b, placed, call.shape, shape_of(b), places)
+
+
+def _vdot(call: Call, a: Any, b: Any, /) -> Edges:
+    for operand in (a, b):
+        yield from edge(operand, everything, (), shape_of(operand))
+
+
+def _inner(call: Call, a: Any, b: Any, /) -> Edges:
+    left, right = len(shape_of(a)), len(shape_of(b))
+    if not left or not right:
+        yield from _dot(call, a, b)
+        return
+    yield from edge(a, placed, call.shape, shape_of(a), [*range(left - 1), None])
+    places = [*range(left - 1, left + right - 2), None]
+    yield from edge(b, placed, call.shape, shape_of(b), places)
+
+
+def _outer(call: Call, a: Any, b: Any, out: None = None) -> Edges:
+    """Both factors are flattened."""
+    for axis, operand in enumerate((a, b)):
+        number = ids(shape_of(operand)).reshape((-1, 1) if axis == 0 else (1, -1))
+        if len(shape_of(operand)) == 1:
+            yield from edge(operand, placed, call.shape, shape_of(operand), [axis])
+        else:
+            spread = np.broadcast_to(number, call.shape)
+            yield from edge(operand, from_ids, spread, shape_of(operand))
+
+
+def _tensordot(call: Call, a: Any, b: Any, axes: Any = 2, **options: Any) -> Edges:
+    left, right = len(shape_of(a)), len(shape_of(b))
+    if isinstance(axes, (int, np.integer)):
+        summed = (range(left - int(axes), left), range(int(axes)))
+    else:
+        first, second = (np.atleast_1d(np.asarray(part, int)) for part in axes)
+        summed = ([k % left for k in first], [k % right for k in second])  # type: ignore[assignment]
+    rest = iter(range(len(call.shape)))
+    for operand, gone in ((a, summed[0]), (b, summed[1])):
+        places = [None if k in gone else next(rest) for k in range(len(shape_of(operand)))]
+        yield from edge(operand, placed, call.shape, shape_of(operand), places)
+
+
+def _einsum(call: Call, subscripts: Any, *operands: Any, **options: Any) -> Edges:
+    if not isinstance(subscripts, str):
+        raise call.refuse("with subscripts that are not a string")
+    inputs, output = parse_subscripts(subscripts, [len(shape_of(item)) for item in operands])
+    for labels, operand in zip(inputs, operands, strict=True):
+        yield from edge(operand, labelled, call.shape, shape_of(operand), output, labels)
+
+
+def parse_subscripts(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str]:
+    """The labels of every operand and of the output, with an ellipsis replaced by labels."""
+    left, arrow, output = subscripts.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    spare = [letter for letter in string.ascii_letters if letter not in subscripts]
+    lengths = [
+        ndim - len(labels.replace("...", "")) if "..." in labels else 0
+        for labels, ndim in zip(inputs, ndims, strict=True)
+    ]
+    extra = "".join(spare[: max(lengths, default=0)])
+    inputs = [
+        labels.replace("...", extra[len(extra) - length :])
+        for labels, length in zip(inputs, lengths, strict=True)
+    ]
+    if not arrow:
+        joined = "".join(inputs)
+        once = sorted(label for label in set(joined) if joined.count(label) == 1)
+        output = extra + "".join(label for label in once if label not in extra)
+    return inputs, output.replace("...", extra)
+
+
+def labelled(out_shape: Shape, in_shape: Shape, output: str, labels: str) -> LineageTable:
+    """The table of an `einsum` operand.
+
+    A label that stands twice in an operand and not in the output selects a diagonal: a row for
+    every cell on it.
+    """
+    diagonal = next((x for x in labels if labels.count(x) > 1 and x not in output), None)
+    if diagonal is None:
+        places = [output.index(label) if label in output else None for label in labels]
+        return placed(out_shape, in_shape, places)
+    size = max(n for n, label in zip(in_shape, labels, strict=True) if label == diagonal)
+    rows = [no_lineage(out_shape, in_shape)]
+    for index in range(size):
+        axes: list[Piece] = []
+        for n, label in zip(in_shape, labels, strict=True):
+            if label == diagonal:
+                axes.append(constant(min(index, n - 1)))
+            else:
+                axes.append(aligned(n, output.index(label)) if label in output else whole(n))
+        rows.append(separable(out_shape, in_shape, axes))
+    return union(*rows)
+
+
+def _kron(call: Call, a: Any, b: Any) -> Edges:
+    p = len(call.shape)
+    left, right = ((1,) * (p - len(shape_of(x))) + shape_of(x) for x in (a, b))
+    yield from edge(a, _kron_factor, call.shape, shape_of(a), left, right, True)
+    yield from edge(b, _kron_factor, call.shape, shape_of(b), left, right, False)
+
+
+def _kron_factor(
+    out_shape: Shape, in_shape: Shape, left: Shape, right: Shape, first: bool
+) -> LineageTable:
+    """Along every axis, cell i of the first meets all cells of the second in places i*n.."""
+    axes: list[list[Piece]] = []
+    for axis, (count, size) in enumerate(zip(left, right, strict=True)):
+        blocks = [Limit(axis, i * size, (i + 1) * size - 1) for i in range(count)]
+        axes.append(
+            [
+                (constant(i) if first else follow(axis, -i * size)).within(block)
+                for i, block in enumerate(blocks)
+            ]
+        )
+    padded = left if first else right
+    if 0 in out_shape:
+        return no_lineage(out_shape, in_shape)
+    table = separable(out_shape, padded, axes)
+    lead = len(padded) - len(in_shape)
+    columns = [column if k < 2 else column[:, lead:] for k, column in enumerate(table.columns())]
+    return LineageTable(out_shape, in_shape, *columns)  # type: ignore[arg-type]
+
+
+def _cross(
+    call: Call,
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Edges:
+    """A component comes from the two others of both vectors; that of plane vectors, from all."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    sizes = [shape_of(x)[k] for x, k in ((a, axisa), (b, axisb))]
+    scalar = sizes == [2, 2]
+    at = None if scalar else normalize_axis_index(axisc, len(call.shape))
+    for operand, along, other in ((a, axisa, sizes[1]), (b, axisb, sizes[0])):
+        pieces = _components(at, shape_of(operand)[along], other)
+        yield from edge(operand, _vectors, call.shape, shape_of(operand), along, at, pieces)
+
+
+def _linalg_cross(call: Call, x1: Any, x2: Any, /, *, axis: int = -1) -> Edges:
+    return _cross(call, x1, x2, axis=axis)
+
+
+def _components(at: int | None, size: int, other: int) -> list[Piece]:
+    """Which components of a vector go into those of the product; a missing one is zero."""
+    if at is None:
+        return [whole(size)]
+    used = {
+        (output, own)
+        for output in range(3)
+        for own in range(size)
+        if own != output and 3 - output - own < other
+    }
+    return [constant(own).within(Limit(at, output, output)) for output, own in sorted(used)]
+
+
+def _vectors(
+    out_shape: Shape, in_shape: Shape, along: int, at: int | None, pieces: list[Piece]
+) -> LineageTable:
+    others = [k for k in range(len(out_shape)) if k != at]
+    own = [k for k in range(len(in_shape)) if k != along % len(in_shape)]
+    places = dict(zip(reversed(own), reversed(others), strict=False))
+    axes: list[Sequence[Piece]] = [
+        [aligned(size, places[k])] if k in places else pieces for k, size in enumerate(in_shape)
+    ]
+    return separable(out_shape, in_shape, axes)
+
+
+def _multi_dot(call: Call, arrays: Iterable[Any], *, out: None = None) -> Edges:
+    """The first factor's rows and the last one's columns; those in between are taken whole."""
+    arrays = list(arrays)
+    first, last = shape_of(arrays[0]), shape_of(arrays[-1])
+    for operand in arrays[1:-1]:
+        yield from edge(operand, everything, call.shape, shape_of(operand))
+    places: Places = [0, None] if len(first) == 2 else [None]
+    yield from edge(arrays[0], placed, call.shape, first, places)
+    places = [None, len(call.shape) - 1] if len(last) == 2 else [None]
+    yield from edge(arrays[-1], placed, call.shape, last, places)
+
+
+def _matrix_power(call: Call, a: Any, n: int) -> Edges:
+    lead: Places = list(range(len(call.shape) - 2))
+    i, j = len(call.shape) - 2, len(call.shape) - 1
+    if n == 0:
+        yield from edge(a, no_lineage, call.shape, shape_of(a))
+    elif n == 1:
+        yield from edge(a, broadcast, call.shape, shape_of(a))
+    elif n == 2:
+        ways = [[*lead, i, None], [*lead, None, j]]
+        yield from edge(a, _either, call.shape, shape_of(a), ways)
+    else:
+        yield from edge(a, placed, call.shape, shape_of(a), [*lead, None, None])
+
+
+def _either(out_shape: Shape, in_shape: Shape, ways: Sequence[Places]) -> LineageTable:
+    return union(*(placed(out_shape, in_shape, places) for places in ways))
+
+
+def _cov(
+    call: Call,
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    **options: Any,
+) -> Edges:
+    """Cell (i, j) comes from all observations of the variables i and j."""
+    start = 0
+    for operand in (m, y):
+        if operand is None:
+            continue
+        shape = shape_of(operand)
+        across = len(shape) == 2 and not rowvar and shape[0] != 1
+        if operand is y and len(shape) == 2 and not rowvar:
+            across = shape[0] != 1
+        count = 1 if len(shape) < 2 else shape[1 if across else 0]
+        yield from edge(operand, _variables, call.shape, shape, start, count, across)
+        start += count
+    for weights in (fweights, aweights):
+        yield from edge(weights, everything, call.shape, shape_of(weights))
+
+
+def _corrcoef(call: Call, x: Any, y: Any = None, rowvar: bool = True, **options: Any) -> Edges:
+    return _cov(call, x, y, rowvar)
+
+
+def _variables(
+    out_shape: Shape, in_shape: Shape, start: int, count: int, across: bool
+) -> LineageTable:
+    if not out_shape:
+        return everything(out_shape, in_shape)
+    tables = []
+    for axis in range(2):
+        limits = Limit(axis, start, start + count - 1)
+        axes = [follow(axis, -start), whole(in_shape[-1])] if len(in_shape) == 2 else []
+        if across:
+            axes = [whole(in_shape[0]), follow(axis, -start)]
+        if len(in_shape) == 1:
+            axes = [whole(in_shape[0])]
+        tables.append(separable(out_shape, in_shape, axes, limits))
+    return union(*tables)
+
+
+RULES = (
+    Rule(Family.PRODUCT, "matmul linalg.matmul", _matmul, "the row and the column"),
+    Rule(Family.PRODUCT, "matvec", _matvec, "the row, and the vector"),
+    Rule(Family.PRODUCT, "vecmat", _vecmat, "the vector, and the column"),
+    Rule(Family.PRODUCT, "vecdot linalg.vecdot", _vecdot, "both vectors"),
+    Rule(Family.PRODUCT, "dot", _dot, "the row and the column"),
+    Rule(Family.PRODUCT, "vdot", _vdot, "all cells"),
+    Rule(Family.PRODUCT, "inner", _inner, "the two rows"),
+    Rule(Family.PRODUCT, "outer linalg.outer", _outer, "the two factors"),
+    Rule(Family.PRODUCT, "tensordot linalg.tensordot", _tensordot, "the slices summed over"),
+    Rule(Family.PRODUCT, "einsum", _einsum, "the cells with the output's labels"),
+    Rule(Family.PRODUCT, "kron", _kron, "the two factors"),
+    Rule(Family.PRODUCT, "cross", _cross, "the two other components of both vectors"),
+    Rule(Family.PRODUCT, "linalg.cross", _linalg_cross, "the two other components of both vectors"),
+    Rule(
+        Family.PRODUCT,
+        "linalg.multi_dot",
+        _multi_dot,
+        "the first factor's row, the last one's column, all of the others",
+    ),
+    Rule(
+        Family.PRODUCT,
+        "linalg.matrix_power",
+        _matrix_power,
+        "nothing, the cell, its row and column, or the matrix, for n = 0, 1, 2 and others",
+    ),
+    Rule(Family.PRODUCT, "cov", _cov, "all observations of both variables"),
+    Rule(Family.PRODUCT, "corrcoef", _corrcoef, "all observations of both variables"),
+)

@@ -1,0 +1,111 @@
+"""The methods of numpy's universal functions.
+
+All of them, numpy's own and those made by `numpy.frompyfunc`, work cell by cell; the methods
+`reduce`, `accumulate`, `reduceat`, `outer` and `at` carry that to slices. Functions on whole
+vectors or matrices (those with a signature, such as `matmul`) have rules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from predtrace.arrays.boxes import Shape
+from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
+from predtrace.arrays.capture.regions import Limit, follow, separable, span
+from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rules.elementwise import elementwise
+from predtrace.arrays.capture.rules.reductions import reduce_slices, scan
+from predtrace.arrays.capture.rules.writes import written
+from predtrace.arrays.capture.sources import Ids, ids, pairs
+from predtrace.arrays.relation import CellRelation, LineageTable
+
+
+def _call(call: Call, *arguments: Any, where: Any = True, out: Any = None, **options: Any) -> Edges:
+    """Without `where`; arrays that results are written to are the business of the caller."""
+    if where is not True:
+        raise call.refuse("with 'where', which leaves cells undefined: use numpy.where")
+    yield from elementwise(call, *arguments)
+
+
+def _reduce(
+    call: Call,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Edges:
+    return reduce_slices(call, array, axis, keepdims, initial, where)
+
+
+def _accumulate(call: Call, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Edges:
+    yield from edge(array, scan, call.shape, shape_of(array), axis)
+
+
+def _outer(call: Call, a: Any, b: Any, /, **options: Any) -> Edges:
+    for output, result in enumerate(call.outputs):
+        for operand, start in ((a, 0), (b, len(shape_of(a)))):
+            axes = [follow(start + k) for k in range(len(shape_of(operand)))]
+            yield from edge(
+                operand, separable, result.shape, shape_of(operand), axes, output=output
+            )
+
+
+def _reduceat(
+    call: Call, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+) -> Edges:
+    if isinstance(indices, Operand):
+        raise call.refuse("with tracked indices")
+    yield from edge(array, _parts, call.shape, shape_of(array), indices, axis)
+
+
+def _parts(out_shape: Shape, in_shape: Shape, indices: Any, axis: int) -> LineageTable:
+    """The cells from an index up to the next one; one cell where the next one is not greater."""
+    axis = normalize_axis_index(axis, len(in_shape))
+    starts = np.asarray(indices)
+    stops = np.append(starts[1:], in_shape[axis])
+    pieces = [
+        span(int(start), max(int(stop) - 1, int(start))).within(Limit(axis, k, k))
+        for k, (start, stop) in enumerate(zip(starts, stops, strict=True))
+    ]
+    axes = [pieces if k == axis else [follow(k)] for k in range(len(in_shape))]
+    return separable(out_shape, in_shape, axes)
+
+
+def _at(call: Call, a: Any, indices: Any, b: Any = None, /) -> Edges:
+    """Cells keep their old lineage, and take on that of every operand that meets them."""
+    if isinstance(indices, Operand):
+        raise call.refuse("with tracked indices")
+    yield from written(a, 0, lambda state, numbers: None)
+    if isinstance(b, Operand):
+        met = ids(a.shape)[indices]
+        number = np.broadcast_to(ids(b.shape), met.shape)
+        yield from edge(b, _meeting, a.shape, b.shape, met.ravel(), number.ravel())
+
+
+def _meeting(out_shape: Shape, in_shape: Shape, met: Ids, number: Ids) -> CellRelation:
+    out = np.unravel_index(met - 1, out_shape)
+    inputs = np.unravel_index(number - 1, in_shape) if in_shape else ()
+    return pairs(out_shape, in_shape, out, inputs)
+
+
+_METHODS: Mapping[str, tuple[Family, Callable[..., Edges], str]] = {
+    "__call__": (Family.ELEMENTWISE, _call, "the cells in the same place, after broadcasting"),
+    "reduce": (Family.REDUCTION, _reduce, "all cells of the slice"),
+    "accumulate": (Family.SCAN, _accumulate, "the cells of the slice up to the same place"),
+    "outer": (Family.PRODUCT, _outer, "the two factors"),
+    "reduceat": (Family.REDUCTION, _reduceat, "the cells from an index up to the next"),
+    "at": (Family.WRITE, _at, "the old cell, and the operands that met it"),
+}
+
+UFUNC_RULES: Mapping[str, Rule] = {
+    method: Rule(family, "", capture, meaning, writes=method == "at")
+    for method, (family, capture, meaning) in _METHODS.items()
+}
+"""The rule of every method of an element-wise universal function."""
