@@ -73,3 +73,52 @@ class LineagePlan(msgspec.Struct, frozen=True, kw_only=True):
     scans: tuple[ScanLineage, ...]
     intermediates: tuple[Intermediate, ...]
     steps: tuple[Step, ...]
+
+
+class Restriction(msgspec.Struct, frozen=True):
+    """The rows of scan `node` that a replay needs; params are those of the lookup."""
+
+    node: int
+    predicate: Expr
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """How to compute intermediate `binding` again: what to restrict its scans by."""
+
+    binding: int
+    restrictions: tuple[Restriction, ...]
+
+
+class Membership(msgspec.Struct, frozen=True):
+    """The tuple of `args` is among the tuples of `columns` (ids) in the value set of `node`."""
+
+    node: int
+    columns: tuple[int, ...]
+    args: tuple[Expr, ...]
+
+
+class ValueSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The value set of a scan, or of a GROUP BY: tuples of `columns` of `node`'s output.
+
+    Of its rows those count that satisfy `predicate` (with params of the target) and
+    whose `memberships` hold. A GROUP BY is computed from scans cut by `restrictions`.
+    """
+
+    node: int
+    columns: tuple[Column, ...]
+    predicate: Expr
+    memberships: tuple[Membership, ...]
+    restrictions: tuple[Restriction, ...] = ()
+
+
+class RefinedPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How to refine: the value sets in the order of the first pass, and the scans' labels.
+
+    Later passes alternate the direction. After two passes nothing changes any more if
+    the joins are `acyclic`; else it takes passes until nothing does, or to a bound.
+    """
+
+    aggregates: str
+    sets: tuple[ValueSet, ...]
+    scans: tuple[ScanLineage, ...]
+    acyclic: bool

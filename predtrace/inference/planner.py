@@ -37,6 +37,11 @@ def infer(
     return _Inference(graph, aggregates, Sizes(graph, rows)).run()
 
 
+def infer_unstored(graph: OperatorGraph, aggregates: str = MINIMAL) -> LineagePlan:
+    """The plan that stores nothing: a superset where an operator loses precision."""
+    return _Inference(graph, aggregates, Sizes(graph, {}), storing=False).run()
+
+
 class _Region:
     """What one binding reaches; `predicate` has params of binding 0 until it is recorded."""
 
@@ -48,8 +53,11 @@ class _Region:
 
 
 class _Inference:
-    def __init__(self, graph: OperatorGraph, aggregates: str, sizes: Sizes) -> None:
+    def __init__(
+        self, graph: OperatorGraph, aggregates: str, sizes: Sizes, *, storing: bool = True
+    ) -> None:
         self._graph = graph
+        self._storing = storing
         self._aggregates = aggregates
         self._sizes = sizes
         self._pushdown = Pushdown(graph, aggregates)
@@ -77,7 +85,7 @@ class _Inference:
         """Place the intermediates of one region and record it; gives the regions below them."""
         chosen: dict[int, tuple[Choice, int]] = {}
         hopeless: set[int] = set()
-        while failing := self._first_loss(region, chosen, hopeless):
+        while self._storing and (failing := self._first_loss(region, chosen, hopeless)):
             above = {visit.node: visit.above for visit in self._visits(region, chosen)}
             choice = self._chooser.choose(failing, above, region.top)
             if choice is None:
@@ -160,7 +168,7 @@ class _Inference:
 
     def _unrepeatable(self, node: int) -> bool:
         """Whether another run may give other values: a limit's choice, a float sum's rounding."""
-        return any(_unrepeatable(self._graph[below]) for below in self._graph.top_down(node))
+        return any(is_unrepeatable(self._graph[below]) for below in self._graph.top_down(node))
 
     def _record_step(self, region: _Region, visit: Visit, lost: str) -> None:
         assert visit.pushed is not None
@@ -203,7 +211,8 @@ def _verdict_reason(visit: Visit) -> str:
     return "it may select rows that are not lineage"
 
 
-def _unrepeatable(operator: Operator) -> bool:
+def is_unrepeatable(operator: Operator) -> bool:
+    """Whether another run of the operator may give other rows: a limit, a sum of floats."""
     match operator:
         case Limit():
             return True

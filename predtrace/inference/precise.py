@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
+from pushdown.abstraction import LINEAGE
 from pushdown.graph import OperatorGraph
 from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
@@ -36,11 +37,15 @@ class Visit(msgspec.Struct, frozen=True):
 
 
 class Pushdown:
-    """Pushes predicates through one graph; remembers what it has proved."""
+    """Pushes predicates through one graph; remembers what it has proved.
 
-    def __init__(self, graph: OperatorGraph, aggregates: str) -> None:
+    `goal` says what for: `LINEAGE`, or predicates `SUFFICIENT` for a replay.
+    """
+
+    def __init__(self, graph: OperatorGraph, aggregates: str, goal: str = LINEAGE) -> None:
         self.graph = graph
         self.aggregates = aggregates
+        self._goal = goal
         self._proved: dict[tuple[int, Expr, bool], Pushed] = {}
 
     def region(
@@ -50,7 +55,8 @@ class Pushdown:
 
         Without `past_losses` it ends where precision is lost, too.
         """
-        pending = [(top, above, True)]
+        # A replay must give nothing where there is nothing: no row is taken for granted.
+        pending = [(top, above, self._goal == LINEAGE)]
         while pending:
             node, predicate, seen = pending.pop()
             if type(self.graph[node]) in LEAVES or (node in ends and node != top):
@@ -68,10 +74,15 @@ class Pushdown:
         """Move one predicate through one operator."""
         key = (node, above, witnessed)
         if key not in self._proved:
-            inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
-            context = Context(inputs, self.aggregates)
-            self._proved[key] = push(self.graph[node], above, context, witnessed=witnessed)
+            self._proved[key] = push(
+                self.graph[node], above, self.context(node), witnessed=witnessed, goal=self._goal
+            )
         return self._proved[key]
+
+    def context(self, node: int) -> Context:
+        """Where the operator stands."""
+        inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
+        return Context(inputs, self.aggregates)
 
 
 def rebind(predicate: Expr, binding: int) -> Expr:

@@ -107,8 +107,8 @@ def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Prop
 def through_scalar_subquery(operator: ScalarSubquery, above: Expr, context: Context) -> Proposals:
     """F on the outer row; what F says of the value on the inner side, else all of it."""
     left, right = context.inputs
-    given = {operator.column.id: column for column in right}
-    inner = restrict(substitute(above, given), right)
+    (value,) = right
+    inner = restrict(substitute(above, {operator.column.id: value}), right)
     return ((restrict(above, left),), (inner,) if inner == TRUE else (inner, TRUE))
 
 

@@ -183,7 +183,7 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         ScalarSubquery(id=0, left=1, right=2, column=X),
         conjunction(pin(A), call("gt", A, X)),
         (LEFT, (C,)),
-        ["a <=> :a", "TRUE"],
+        ["a <=> :a", ":a > c"],
         [True, True],
     ),
     "scalar subquery, compared column open": (

@@ -39,6 +39,9 @@ RULES = (
     "optimizer.BooleanSimplification",
     # A filter commutes with what it is moved through: the same rows reach the output.
     "optimizer.PushDownPredicates",
+    # An outer join whose padded rows a filter above drops is an inner join: the same rows,
+    # and a padded row that goes nowhere is in no lineage.
+    "optimizer.EliminateOuterJoin",
     # Inner joins in an order that joins on conditions: the same tuples of rows.
     "optimizer.ReorderJoin",
     # Projections that change nothing.

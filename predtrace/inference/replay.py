@@ -1,0 +1,43 @@
+"""Replay: intermediate results computed again from just enough of the sources.
+
+SEMANTICS section 4: every scan is restricted by a predicate that is *sufficient* for
+the rows that a lookup selects. The operators on top then give these rows as the full
+run gave them; rows that the lookup does not select may be missing or wrong, so the
+lookup is applied to what was computed again. `docs/soundness.md` has the argument.
+"""
+
+from __future__ import annotations
+
+from predtrace.inference.plan import LineagePlan, Replay, Restriction
+from predtrace.inference.precise import Pushdown, rebind
+from pushdown.abstraction import SUFFICIENT
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Operator, Scan
+from symbolic.expr import Expr
+
+
+def infer_replays(graph: OperatorGraph, plan: LineagePlan) -> tuple[Replay, ...]:
+    """For every intermediate of the plan, how to do without it."""
+    return tuple(
+        Replay(item.binding, sufficient(graph, item.node, item.predicate, item.parent))
+        for item in plan.intermediates
+    )
+
+
+def sufficient(
+    graph: OperatorGraph, top: int, lookup: Expr, binding: int = 0
+) -> tuple[Restriction, ...]:
+    """What scans under `top` must keep so that its rows that satisfy `lookup` come out right."""
+    pushdown = Pushdown(graph, "whole", SUFFICIENT)
+    return tuple(
+        Restriction(visit.node, rebind(visit.above, binding))
+        for visit in pushdown.region(top, rebind(lookup, 0))
+        if isinstance(graph[visit.node], Scan)
+    )
+
+
+def unrepeatable(graph: OperatorGraph, top: int) -> tuple[Operator, ...]:
+    """The operators under `top` whose results another run need not repeat."""
+    from predtrace.inference.planner import is_unrepeatable
+
+    return tuple(op for node in graph.top_down(top) if is_unrepeatable(op := graph[node]))
