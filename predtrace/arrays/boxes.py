@@ -8,6 +8,7 @@ so a box of shape (0,) holds one cell.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 Ints: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Shape: TypeAlias = tuple[int, ...]
+Columns: TypeAlias = list[Ints]
 
 KEY_LIMIT = 2**63
 
@@ -44,18 +46,14 @@ def expand(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
     return box, cells
 
 
-def fits_key(sizes: Shape) -> bool:
-    """Whether the cells of an array of this shape can be numbered by int64."""
-    return math.prod(sizes) < KEY_LIMIT
+def ravel(columns: Sequence[Ints], sizes: Sequence[int]) -> Ints:
+    """The row-major number of each cell, given its index on every axis, of which there is one.
 
-
-def ravel(cells: Ints, sizes: Shape) -> Ints:
-    """The row-major number of each cell, shape (cells,); `sizes` must fit a key."""
-    key = np.zeros(len(cells), np.int64)
-    for axis, size in enumerate(sizes):
-        if axis:
-            key *= size
-        key += cells[:, axis]
+    The product of `sizes` must fit a key.
+    """
+    key = columns[0]
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        key = key * size + column
     return key
 
 
@@ -63,8 +61,10 @@ def sorted_unique(cells: Ints, sizes: Shape) -> Ints:
     """The distinct rows of `cells` in lexicographic order; itself if it is that already."""
     if len(cells) < 2:
         return cells
-    if fits_key(sizes):
-        key = ravel(cells, sizes)
+    if not sizes:
+        return cells[:1]
+    if math.prod(sizes) < KEY_LIMIT:
+        key = ravel(list(cells.T), sizes)
         if bool((key[1:] > key[:-1]).all()):
             return cells
         key = np.unique(key)
@@ -72,9 +72,20 @@ def sorted_unique(cells: Ints, sizes: Shape) -> Ints:
         for axis in reversed(range(len(sizes))):
             key, distinct[:, axis] = np.divmod(key, sizes[axis])
         return distinct
-    if not cells.shape[1]:
-        return cells[:1]
     ordered = cells[np.lexsort(cells.T[::-1])]
     fresh = np.ones(len(ordered), np.bool_)
     fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     return ordered[fresh]
+
+
+def as_columns(matrix: Ints) -> Columns:
+    """The columns of a matrix, each contiguous in memory."""
+    return [np.ascontiguousarray(column) for column in matrix.T]
+
+
+def as_matrix(columns: Columns, count: int) -> Ints:
+    """The matrix of these columns, each of length `count`."""
+    matrix = np.empty((count, len(columns)), np.int64)
+    for axis, column in enumerate(columns):
+        matrix[:, axis] = column
+    return matrix

@@ -48,7 +48,7 @@ class BoxIndex:
         return rows, np.concatenate([given for _, given in found])
 
     def _key(self, cells: Ints) -> Ints:
-        return ravel(cells[:, self._axes], self._sizes)
+        return ravel([cells[:, axis] for axis in self._axes], self._sizes)
 
 
 def _axis_order(lo: Ints, hi: Ints, shape: Shape) -> list[int]:

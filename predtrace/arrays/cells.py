@@ -9,7 +9,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import KEY_LIMIT, Ints, Shape, expand, sorted_unique, volumes
+from predtrace.arrays.boxes import (
+    KEY_LIMIT,
+    Columns,
+    Ints,
+    Shape,
+    as_columns,
+    as_matrix,
+    expand,
+    sorted_unique,
+    volumes,
+)
 from predtrace.arrays.runs import differs, sorting_order
 from predtrace.errors import ArrayLineageError
 
@@ -118,11 +128,12 @@ class Cells:
         """
         if not self.shape:
             return Cells(self.shape, self.lo[:1], self.hi[:1])
-        lo, hi = self.lo, self.hi
+        if len(self) < 2:
+            return self
+        lo, hi = as_columns(self.lo), as_columns(self.hi)
         for axis in reversed(range(len(self.shape))):
-            if len(lo) > 1:
-                lo, hi = _joined(lo, hi, axis, self.shape[axis])
-        return Cells(self.shape, lo, hi)
+            lo, hi = _joined(lo, hi, axis, self.shape)
+        return Cells(self.shape, as_matrix(lo, len(lo[0])), as_matrix(hi, len(hi[0])))
 
 
 def _range(place: Place, size: int) -> range:
@@ -135,31 +146,28 @@ def _range(place: Place, size: int) -> range:
     return range(place % size, place % size + 1)
 
 
-def _joined(lo: Ints, hi: Ints, axis: int, size: int) -> tuple[Ints, Ints]:
+def _joined(lo: Columns, hi: Columns, axis: int, shape: Shape) -> tuple[Columns, Columns]:
     """The boxes with runs along one axis joined."""
-    others = [
-        matrix[:, other] for other in range(lo.shape[1]) if other != axis for matrix in (lo, hi)
-    ]
-    if lo is hi:
-        others = others[::2]
-    order = sorting_order([*others, lo[:, axis]])
+    others = [other for other in range(len(lo)) if other != axis]
+    keys = [column for other in others for column in (lo[other], hi[other])]
+    sizes = [shape[other] for other in others for _ in range(2)]
+    order = sorting_order([*keys, lo[axis]], (*sizes, shape[axis]))
     if order is not None:
-        lo, hi = lo[order], hi[order]
-        others = [column[order] for column in others]
-    fresh = differs(others, None)
-    first, last = lo[:, axis], hi[:, axis]
-    group = np.concatenate([[0], np.cumsum(np.broadcast_to(fresh, len(lo) - 1))])
-    if int(group[-1] + 1) * (size + 1) >= KEY_LIMIT:
+        lo, hi, keys = ([column[order] for column in columns] for columns in (lo, hi, keys))
+    fresh = differs(keys, None)
+    group = np.zeros(len(lo[axis]), np.int64)
+    np.cumsum(fresh, out=group[1:])
+    step = shape[axis] + 1
+    if (int(group[-1]) + 1) * step >= KEY_LIMIT:
         return lo, hi
     # The greatest last index so far, within the group: later groups lie above earlier ones.
-    lift = group * (size + 1)
-    reach = np.maximum.accumulate(last + lift)
-    apart = first[1:] + lift[1:] > reach[:-1] + 1
+    lift = group * step
+    reach = np.maximum.accumulate(hi[axis] + lift)
+    apart = lo[axis][1:] + lift[1:] > reach[:-1] + 1
     if apart.all():
         return lo, hi
     cuts = np.flatnonzero(apart)
-    starts = np.concatenate([[0], cuts + 1])
-    stops = np.concatenate([cuts, [len(lo) - 1]])
-    joined_lo, joined_hi = lo[starts], hi[starts].copy()
-    joined_hi[:, axis] = reach[stops] - lift[stops]
-    return joined_lo, joined_hi
+    starts, stops = np.append(0, cuts + 1), np.append(cuts, len(group) - 1)
+    joined_hi = [column[starts] for column in hi]
+    joined_hi[axis] = reach[stops] - lift[stops]
+    return [column[starts] for column in lo], joined_hi

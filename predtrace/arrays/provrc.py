@@ -30,7 +30,7 @@ from itertools import product
 
 import numpy as np
 
-from predtrace.arrays.boxes import Flags, Ints
+from predtrace.arrays.boxes import Flags, Ints, as_columns, as_matrix
 from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
 from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_order
 
@@ -124,7 +124,7 @@ class _Rows:
 
     @classmethod
     def of_pairs(cls, pairs: Ints, p: int, q: int) -> _Rows:
-        columns = [np.ascontiguousarray(pairs[:, axis]) for axis in range(p + q)]
+        columns = as_columns(pairs)
         ends = [_Ends(column) for column in columns[p:]]
         return cls(columns[:p], columns[:p], ends, list(range(q)), list(range(q)), count=len(pairs))
 
@@ -274,7 +274,7 @@ def _to_table(rows: _Rows, relation: CellRelation) -> LineageTable:
         rows = _take(rows, order)
 
     def bases(places: Sequence[int]) -> Ints:
-        return _stack([rows.ends[place].base for place in places], rows.count)
+        return as_matrix([rows.ends[place].base for place in places], rows.count)
 
     def small(name: str, places: Sequence[int], default: int) -> SmallInts:
         matrix = np.full((rows.count, len(places)), default, np.int8)
@@ -287,8 +287,8 @@ def _to_table(rows: _Rows, relation: CellRelation) -> LineageTable:
     return LineageTable(
         relation.out_shape,
         relation.in_shape,
-        out_lo=_stack(rows.out_lo, rows.count),
-        out_hi=_stack(rows.out_hi, rows.count),
+        out_lo=as_matrix(rows.out_lo, rows.count),
+        out_hi=as_matrix(rows.out_hi, rows.count),
         lo_base=bases(rows.lo),
         lo_axis=small("axis", rows.lo, -1),
         lo_slope=small("slope", rows.lo, 0),
@@ -296,9 +296,3 @@ def _to_table(rows: _Rows, relation: CellRelation) -> LineageTable:
         hi_axis=small("axis", rows.hi, -1),
         hi_slope=small("slope", rows.hi, 0),
     )
-
-
-def _stack(columns: list[Ints], count: int) -> Ints:
-    if not columns:
-        return np.empty((count, 0), np.int64)
-    return np.stack(columns, axis=1)

@@ -18,20 +18,22 @@ docs/arrays.md has the proofs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from predtrace.arrays.boxes import Flags, Ints, expand
+from predtrace.arrays.boxes import Columns, Flags, Ints, Shape, as_columns, as_matrix, expand
 from predtrace.arrays.boxindex import BoxIndex
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.relation import LineageTable, SmallInts
 from predtrace.errors import ArrayLineageError
 
 FEW_ROWS = 64
-"""Tables of at most so many rows are joined with every box, others through an index."""
+"""Parts of at most so many rows are joined with every box, others through an index."""
 
 _BLOCK = 1 << 21
 """Pairs of a row and a box that are looked at together; bounds memory."""
@@ -41,6 +43,10 @@ _BOXES = 1 << 15
 
 _SLABS = 1 << 12
 """Slabs that boxes may always be cut to."""
+
+_FAR = np.int64(2**62)
+
+Column = TypeVar("Column", Ints, Flags)
 
 
 class Direction(Enum):
@@ -55,88 +61,23 @@ class TableIndex:
 
     def __init__(self, table: LineageTable) -> None:
         self.table = table
+        self._parts = tuple(_parts(table))
 
     def hop(self, cells: Cells, direction: Direction) -> Cells:
         """The cells on the other side that are related to any of `cells`.
 
         Raises ArrayLineageError if `cells` are of an array of another shape.
         """
-        table = self.table
-        backward = direction is Direction.backward
-        here, there = (
-            (table.out_shape, table.in_shape) if backward else (table.in_shape, table.out_shape)
-        )
+        here, there = self.table.out_shape, self.table.in_shape
+        if direction is Direction.forward:
+            here, there = there, here
         if cells.shape != here:
             raise ArrayLineageError(
                 f"cells of an array of shape {cells.shape} cannot be traced {direction.value} "
                 f"through lineage that begins at shape {here}"
             )
-        if not len(table) or not len(cells):
-            return Cells.nothing(there)
-        image = self._backward if backward else self._forward
-        index = self._by_output if backward else self._by_input
-        parts = [image(*pairs) for pairs in _candidates(len(table), index, cells)]
-        lo = np.concatenate([lo for lo, _ in parts]) if len(parts) > 1 else parts[0][0]
-        hi = np.concatenate([hi for _, hi in parts]) if len(parts) > 1 else parts[0][1]
-        return Cells(there, lo, hi).coalesced()
-
-    @cached_property
-    def _output_order(self) -> BoxIndex:
-        return BoxIndex(self.table.out_lo, self.table.out_hi, self.table.out_shape)
-
-    @cached_property
-    def _input_order(self) -> BoxIndex:
-        return BoxIndex(*self.table.input_bounds(), self.table.in_shape)
-
-    def _by_output(self) -> BoxIndex:
-        return self._output_order
-
-    def _by_input(self) -> BoxIndex:
-        return self._input_order
-
-    @cached_property
-    def _shared(self) -> Flags:
-        """Shape (rows, p): the output axes that ends on several input axes follow."""
-        table = self.table
-        followers = np.zeros((len(table), len(table.out_shape)), np.int64)
-        for axis in range(len(table.out_shape)):
-            follows = (table.lo_axis == axis) | (table.hi_axis == axis)
-            followers[:, axis] = follows.sum(axis=1)
-        return followers > 1
-
-    @cached_property
-    def _any_shared(self) -> bool:
-        return bool(self._shared.any())
-
-    def _backward(self, rows: Ints, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
-        """The input boxes of output boxes, box n through row ``rows[n]``."""
-        table = self.table
-        lo, hi = np.maximum(lo, table.out_lo[rows]), np.minimum(hi, table.out_hi[rows])
-        rows, lo, hi = _filled(rows, lo, hi)
-        if self._any_shared:
-            rows, lo, hi = _split(rows, lo, hi, self._shared[rows])
-        return (
-            table.lo_base[rows] + _least(table.lo_axis[rows], table.lo_slope[rows], lo, hi),
-            table.hi_base[rows] - _least(table.hi_axis[rows], -table.hi_slope[rows], lo, hi),
-        )
-
-    def _forward(self, rows: Ints, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
-        """The output boxes of input boxes, box n through row ``rows[n]``.
-
-        A last column stands for an output axis whose only index is 0: constants follow it.
-        """
-        table = self.table
-        none = np.zeros((len(rows), 1), np.int64)
-        least = np.concatenate([table.out_lo[rows], none], axis=1)
-        greatest = np.concatenate([table.out_hi[rows], none], axis=1)
-        for k in range(lo.shape[1]):
-            # lo(o) <= the box's last index, and hi(o) >= its first
-            base, axis, slope = (column[rows, k] for column in table.lo_columns())
-            _narrow(least, greatest, axis, slope, hi[:, k] - base)
-            base, axis, slope = (column[rows, k] for column in table.hi_columns())
-            _narrow(least, greatest, axis, -slope, base - lo[:, k])
-        _, least, greatest = _filled(rows, least, greatest)
-        return least[:, :-1], greatest[:, :-1]
+        images = [image for part in self._parts for image in part.images(cells, direction, there)]
+        return images[0].coalesced() if len(images) == 1 else Cells.union(there, images)
 
 
 def trace(path: Iterable[tuple[TableIndex, Direction]], cells: Cells) -> Cells:
@@ -150,77 +91,231 @@ def trace(path: Iterable[tuple[TableIndex, Direction]], cells: Cells) -> Cells:
     return cells
 
 
-def _candidates(
-    rows: int, index: Callable[[], BoxIndex], cells: Cells
-) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Row numbers and boxes to look at; all pairs that overlap are among them."""
-    if rows <= FEW_ROWS or not cells.shape:
-        size = max(1, _BLOCK // rows)
-        for start in range(0, len(cells), size):
-            lo, hi = cells.lo[start : start + size], cells.hi[start : start + size]
-            given = np.tile(np.arange(len(lo)), rows)
-            yield np.repeat(np.arange(rows), len(lo)), lo[given], hi[given]
+def _parts(table: LineageTable) -> Iterator[_Part]:
+    """The table's rows by the output axes that several of their input axes follow."""
+    if not len(table):
         return
-    lo, hi = _slabs(cells, index().major)
-    for start in range(0, len(lo), _BOXES):
-        some_lo, some_hi = lo[start : start + _BOXES], hi[start : start + _BOXES]
-        found, given = index().candidates(some_lo, some_hi)
-        yield found, some_lo[given], some_hi[given]
+    shared = np.stack(
+        [
+            ((table.lo_axis == axis) | (table.hi_axis == axis)).sum(axis=1) > 1
+            for axis in range(len(table.out_shape))
+        ]
+        or [np.zeros(len(table), np.bool_)],
+        axis=1,
+    )
+    if bool((shared == shared[0]).all()):
+        yield _Part(table, np.flatnonzero(shared[0]).tolist())
+        return
+    kinds, kind = np.unique(shared, axis=0, return_inverse=True)
+    for number, axes in enumerate(kinds):
+        rows = np.flatnonzero(kind.reshape(-1) == number)
+        yield _Part(table.take(rows), np.flatnonzero(axes).tolist())
 
 
-def _slabs(cells: Cells, major: int | None) -> tuple[Ints, Ints]:
+class _Term(NamedTuple):
+    """In `rows` (None means all), an end moves with the output index on `axis` by `slope`."""
+
+    axis: int
+    slope: int
+    rows: Flags | None
+
+
+class _Part:
+    """Rows in which the axes `shared` are those that several input axes follow."""
+
+    def __init__(self, rows: LineageTable, shared: list[int]) -> None:
+        self.rows = rows
+        self.shared = shared
+        self.inputs = range(len(rows.in_shape))
+        self.out_lo, self.out_hi = as_columns(rows.out_lo), as_columns(rows.out_hi)
+        self.lo_base, self.hi_base = as_columns(rows.lo_base), as_columns(rows.hi_base)
+        self.lo_terms = [_terms(rows.lo_axis[:, k], rows.lo_slope[:, k]) for k in self.inputs]
+        self.hi_terms = [_terms(rows.hi_axis[:, k], rows.hi_slope[:, k]) for k in self.inputs]
+
+    def images(self, cells: Cells, direction: Direction, there: Shape) -> Iterator[Cells]:
+        """The cells on the other side, of shape `there`, that are related to `cells`."""
+        image = self._backward if direction is Direction.backward else self._forward
+        for pairs in self._pairs(cells, direction) if len(cells) else ():
+            lo, hi, count = image(pairs)
+            yield Cells(there, as_matrix(lo, count), as_matrix(hi, count))
+
+    def _pairs(self, cells: Cells, direction: Direction) -> Iterator[_Pairs]:
+        """Pairs of rows and boxes; all that overlap are among them."""
+        rows = len(self.rows)
+        if rows <= FEW_ROWS or not cells.shape:
+            for lo, hi in _blocks(cells, max(1, _BLOCK // rows)):
+                yield _Pairs(as_columns(lo), as_columns(hi), (rows, len(lo)))
+            return
+        backward = direction is Direction.backward
+        index = self._output_order if backward else self._input_order
+        for lo, hi in _blocks(_slabs(cells, index.major), _BOXES):
+            found, boxes = index.candidates(lo, hi)
+            yield _Pairs(as_columns(lo), as_columns(hi), found.shape, found, boxes)
+
+    @cached_property
+    def _output_order(self) -> BoxIndex:
+        return BoxIndex(self.rows.out_lo, self.rows.out_hi, self.rows.out_shape)
+
+    @cached_property
+    def _input_order(self) -> BoxIndex:
+        return BoxIndex(*self.rows.input_bounds(), self.rows.in_shape)
+
+    def _backward(self, pairs: _Pairs) -> tuple[Columns, Columns, int]:
+        """The input boxes of output boxes: first and last indices, and how many."""
+        lo = [
+            np.maximum(pairs.row(ours), pairs.box(theirs))
+            for ours, theirs in zip(self.out_lo, pairs.lo, strict=True)
+        ]
+        hi = [
+            np.minimum(pairs.row(ours), pairs.box(theirs))
+            for ours, theirs in zip(self.out_hi, pairs.hi, strict=True)
+        ]
+        meeting = _all([first <= last for first, last in zip(lo, hi, strict=True)], pairs.shape)
+        rows = pairs.rows_where(meeting)
+        lo, hi = _chosen(lo, meeting), _chosen(hi, meeting)
+        if self.shared:
+            box, lo, hi = _split(lo, hi, self.shared)
+            rows = rows[box]
+        first = [
+            _moved(base[rows], terms, rows, lo, hi)
+            for base, terms in zip(self.lo_base, self.lo_terms, strict=True)
+        ]
+        last = [
+            _moved(base[rows], terms, rows, hi, lo)
+            for base, terms in zip(self.hi_base, self.hi_terms, strict=True)
+        ]
+        return first, last, len(rows)
+
+    def _forward(self, pairs: _Pairs) -> tuple[Columns, Columns, int]:
+        """The output boxes of input boxes: first and last indices, and how many."""
+        least = [pairs.row(first) for first in self.out_lo]
+        greatest = [pairs.row(last) for last in self.out_hi]
+        conditions: list[Flags] = []
+        for k in self.inputs:
+            # lo(o) <= the box's last index, and hi(o) >= its first
+            room = pairs.box(pairs.hi[k]) - pairs.row(self.lo_base[k])
+            for axis, slope, rows in self.lo_terms[k]:
+                mask = None if rows is None else pairs.row(rows)
+                _narrow(least, greatest, conditions, axis, slope, room, mask)
+            room = pairs.row(self.hi_base[k]) - pairs.box(pairs.lo[k])
+            for axis, slope, rows in self.hi_terms[k]:
+                mask = None if rows is None else pairs.row(rows)
+                _narrow(least, greatest, conditions, axis, -slope, room, mask)
+        conditions += [first <= last for first, last in zip(least, greatest, strict=True)]
+        meeting = _all(conditions, pairs.shape)
+        count = int(np.count_nonzero(meeting))
+        return _chosen(least, meeting), _chosen(greatest, meeting), count
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of a row and a box: those listed, or all.
+
+    All pairs are laid out as a matrix, a line per row and a column per box, so that numpy
+    broadcasts instead of copying.
+    """
+
+    lo: Columns
+    hi: Columns
+    shape: tuple[int, ...]
+    rows: Ints | None = None
+    boxes: Ints | None = None
+
+    def row(self, column: Column) -> Column:
+        """A column of the rows, laid out like the pairs."""
+        return column[:, None] if self.rows is None else column[self.rows]
+
+    def box(self, column: Ints) -> Ints:
+        """A column of the boxes, laid out like the pairs."""
+        return column[None, :] if self.boxes is None else column[self.boxes]
+
+    def rows_where(self, chosen: Flags) -> Ints:
+        """The rows of the chosen pairs."""
+        return np.nonzero(chosen)[0] if self.rows is None else self.rows[chosen]
+
+
+def _terms(axes: SmallInts, slopes: SmallInts) -> list[_Term]:
+    """How the ends on one input axis move, by the rows that move alike."""
+    kinds = sorted({*zip(axes.tolist(), slopes.tolist(), strict=True)})
+    if len(kinds) == 1:
+        return [_Term(*kinds[0], None)]
+    return [_Term(axis, slope, (axes == axis) & (slopes == slope)) for axis, slope in kinds]
+
+
+def _blocks(cells: Cells, size: int) -> Iterator[tuple[Ints, Ints]]:
+    """The boxes, at most `size` at a time."""
+    for start in range(0, len(cells), size):
+        yield cells.lo[start : start + size], cells.hi[start : start + size]
+
+
+def _all(conditions: list[Flags], shape: tuple[int, ...]) -> Flags:
+    """Where all conditions hold; shape `shape`."""
+    result = np.ones(shape, np.bool_)
+    for condition in conditions:
+        result &= condition
+    return result
+
+
+def _chosen(columns: Columns, chosen: Flags) -> Columns:
+    """The columns, laid out like `chosen`, where it is true; one-dimensional."""
+    return [
+        (column if column.shape == chosen.shape else np.broadcast_to(column, chosen.shape))[chosen]
+        for column in columns
+    ]
+
+
+def _moved(base: Ints, terms: list[_Term], rows: Ints, lo: Columns, hi: Columns) -> Ints:
+    """The least that ends take over boxes of output cells.
+
+    The greatest, if `lo` and `hi` are exchanged.
+    """
+    for axis, slope, where in terms:
+        if slope:
+            step = lo[axis] if slope > 0 else -hi[axis]
+            base = base + (step if where is None else step * where[rows])
+    return base
+
+
+def _narrow(
+    least: Columns,
+    greatest: Columns,
+    conditions: list[Flags],
+    axis: int,
+    slope: int,
+    room: Ints,
+    where: Flags | None,
+) -> None:
+    """Narrow the bounds of ``o[axis]`` to ``slope * o[axis] <= room``, in the pairs `where`."""
+    if not slope:
+        conditions.append(room >= 0 if where is None else (room >= 0) | ~where)
+    elif slope > 0:
+        bound = room if where is None else np.where(where, room, _FAR)
+        greatest[axis] = np.minimum(greatest[axis], bound)
+    else:
+        bound = -room if where is None else np.where(where, -room, -_FAR)
+        least[axis] = np.maximum(least[axis], bound)
+
+
+def _split(lo: Columns, hi: Columns, axes: list[int]) -> tuple[Ints, Columns, Columns]:
+    """The boxes cut to single indices on these axes, and which box each piece is of."""
+    box, single = expand(
+        np.stack([lo[axis] for axis in axes], axis=1), np.stack([hi[axis] for axis in axes], axis=1)
+    )
+    lo, hi = [column[box] for column in lo], [column[box] for column in hi]
+    for place, axis in enumerate(axes):
+        lo[axis] = hi[axis] = single[:, place]
+    return box, lo, hi
+
+
+def _slabs(cells: Cells, major: int | None) -> Cells:
     """The boxes cut to single indices of the index's first axis, if that makes not too many.
 
     A box's range in the index then covers little beside the box.
     """
-    lo, hi = cells.lo, cells.hi
     if major is None:
-        return lo, hi
-    cut = np.zeros((len(lo), lo.shape[1]), np.bool_)
-    cut[:, major] = True
-    if int((hi[:, major] - lo[:, major] + 1).sum()) > max(_SLABS, 2 * len(lo)):
-        return lo, hi
-    _, lo, hi = _split(np.arange(len(lo)), lo, hi, cut)
-    return lo, hi
-
-
-def _filled(rows: Ints, lo: Ints, hi: Ints) -> tuple[Ints, Ints, Ints]:
-    """Without the empty boxes."""
-    filled = (lo <= hi).all(axis=1)
-    if filled.all():
-        return rows, lo, hi
-    chosen = np.flatnonzero(filled)
-    return rows[chosen], lo[chosen], hi[chosen]
-
-
-def _split(rows: Ints, lo: Ints, hi: Ints, axes: Flags) -> tuple[Ints, Ints, Ints]:
-    """The boxes cut to single indices on the axes flagged for each of them."""
-    if not bool((axes & (lo < hi)).any()):
-        return rows, lo, hi
-    box, single = expand(np.where(axes, lo, 0), np.where(axes, hi, 0))
-    axes = axes[box]
-    return rows[box], np.where(axes, single, lo[box]), np.where(axes, single, hi[box])
-
-
-def _least(axis: SmallInts, slope: SmallInts, lo: Ints, hi: Ints) -> Ints:
-    """The least of ``slope * o[axis]`` over the boxes, per box and input axis."""
-    box = np.arange(len(lo))[:, None]
-    pad = np.zeros((len(lo), 1), np.int64)
-    from_lo = np.concatenate([lo, pad], axis=1)[box, axis]
-    from_hi = np.concatenate([hi, pad], axis=1)[box, axis]
-    least: Ints = np.where(slope < 0, -from_hi, np.where(slope > 0, from_lo, 0))
-    return least
-
-
-def _narrow(least: Ints, greatest: Ints, axis: SmallInts, slope: SmallInts, room: Ints) -> None:
-    """Narrow the bounds of ``o[axis]`` to where ``slope * o[axis] <= room``.
-
-    Constants, slope 0, follow the last column, whose only index is 0: either sign will do.
-    """
-    box = np.arange(len(room))
-    place = axis.astype(np.int64)
-    falling = slope < 0
-    greatest[box, place] = np.minimum(
-        greatest[box, place], np.where(falling, greatest[box, place], room)
-    )
-    least[box, place] = np.maximum(least[box, place], np.where(falling, -room, least[box, place]))
+        return cells
+    lengths = cells.hi[:, major] - cells.lo[:, major] + 1
+    if int(lengths.sum()) > max(_SLABS, 2 * len(cells)):
+        return cells
+    _, lo, hi = _split(as_columns(cells.lo), as_columns(cells.hi), [major])
+    return Cells(cells.shape, as_matrix(lo, len(lo[0])), as_matrix(hi, len(hi[0])))

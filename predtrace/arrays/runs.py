@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints
+from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints, ravel
 
 
-def sorting_order(columns: Sequence[Ints]) -> Ints | None:
+def sorting_order(columns: Sequence[Ints], sizes: Sequence[int] = ()) -> Ints | None:
     """The permutation that sorts rows lexicographically; None if they are sorted.
 
     The columns are packed into one int64 key where their ranges allow it. Rows that are
-    equal in all columns come in any order.
+    equal in all columns come in any order. `sizes` bounds the columns' values, all from 0,
+    where that is known.
     """
-    columns = list({id(column): column for column in columns}.values())
     if not columns or len(columns[0]) < 2:
         return None
-    key = _packed(columns)
+    if sizes and math.prod(sizes) < KEY_LIMIT:
+        key: Ints | None = ravel(columns, sizes)
+    else:
+        columns = list({id(column): column for column in columns}.values())
+        key = _packed(columns)
     if key is None:
         order: Ints = np.lexsort(columns[::-1])
         return order
