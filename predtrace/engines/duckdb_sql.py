@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from predtrace.engines.exact_division import exact_quotient
 from predtrace.engines.literals import cast_to, number, sql_type
 from predtrace.engines.sql import (
     CONNECTIVES,
@@ -19,6 +20,7 @@ from predtrace.engines.sql import (
     named,
     suffix,
 )
+from predtrace.errors import EngineError
 from symbolic.expr import Call
 from symbolic.types import Decimal, YearMonthInterval
 
@@ -61,6 +63,15 @@ def _multiply(call: Call, args: Args) -> exp.Expr:
         product = _total(exp.Mul(this=left, expression=right))
         return cast_to(product, call.type, "duckdb")
     return _total(exp.Mul(this=left, expression=right))
+
+
+def _divide(call: Call, args: Args) -> exp.Expr:
+    left, right = (arg.type for arg in call.args)
+    if not (
+        isinstance(left, Decimal) and isinstance(right, Decimal) and isinstance(call.type, Decimal)
+    ):
+        raise EngineError("DuckDB divides exactly as Spark on decimals only; use engine='spark'")
+    return exact_quotient(args[0], left, args[1], right, call.type)
 
 
 def _substring(call: Call, args: Args) -> exp.Expr:
@@ -145,6 +156,7 @@ DUCKDB: dict[str, Spelling] = {
     "add": _arithmetic(exp.Add),
     "subtract": _arithmetic(exp.Sub),
     "multiply": _multiply,
+    "divide": _divide,
     "negate": suffix(lambda arg: _total(exp.Neg(this=exp.paren(arg, copy=False)))),
     "abs": lambda call, args: _total(named("abs", *args)),
     "check_overflow": build_cast("duckdb"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from predtrace.engines.exact_division import always_exact
 from predtrace.engines.predicates import family
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Literal, Param, walk
@@ -36,6 +37,7 @@ Condition = Callable[[Call, EngineSettings], "str | None"]
 
 _WIDEST = 38
 _NEGATED_EXACTLY = 34
+_FEWEST_PLACES = 6
 _EXACT_IN_DOUBLE = 15
 _PLAIN_TEXT_SCALE = 6
 _COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
@@ -76,6 +78,8 @@ def _comparison(call: Call, settings: EngineSettings) -> str | None:
 
 def _arithmetic(call: Call, settings: EngineSettings) -> str | None:
     result = call.type
+    if any(_division_is_checked(node) for node in walk(call)):
+        return "a quotient in it may need more digits than can be computed exactly"
     if isinstance(result, Integer):
         same = all(arg.type == result for arg in call.args)
         if same and settings.ansi:
@@ -102,7 +106,28 @@ def _decimal_result(call: Call) -> Decimal | None:
         found = Decimal(left.precision + right.precision + 1, left.scale + right.scale)
     else:
         found = Decimal(_common_width(operands) + 1, max(left.scale, right.scale))
-    return found if found.precision <= _WIDEST else None
+    if found.precision <= _WIDEST:
+        return found
+    # Spark takes digits after the point, as far as there are more than six.
+    whole = found.precision - found.scale
+    kept = max(_WIDEST - whole, min(found.scale, _FEWEST_PLACES))
+    return Decimal(_WIDEST, found.scale) if kept == found.scale else None
+
+
+def _division_is_checked(expr: Expr) -> bool:
+    """Whether it is a quotient that may fail: arithmetic is in a TRY, which must not see it."""
+    if not (isinstance(expr, Call) and expr.function == "divide"):
+        return False
+    match (*(arg.type for arg in expr.args), expr.type):
+        case (Decimal() as dividend, Decimal() as divisor, Decimal() as result):
+            return not always_exact(dividend, divisor, result)
+    return False
+
+
+def _division(call: Call, settings: EngineSettings) -> str | None:
+    if all(isinstance(expr.type, Decimal) for expr in (call, *call.args)):
+        return None
+    return "it is exact on decimals only"
 
 
 def _cast(call: Call, settings: EngineSettings) -> str | None:
@@ -234,6 +259,7 @@ FAITHFUL: dict[str, Condition] = {
     "coalesce": _coalesce,
     "is_nan": _of_float,
     **dict.fromkeys(("add", "subtract", "multiply", "negate", "abs"), _arithmetic),
+    "divide": _division,
     "cast": _cast,
     "check_overflow": _cast,
     "like": _like,
@@ -261,7 +287,7 @@ _NESTED = "nested values are handled otherwise"
 _UNPROVEN = "not measured against Spark"
 
 UNFAITHFUL: dict[str, str] = {
-    **dict.fromkeys(("divide", "round", "bround", "floor", "ceil", "sqrt", "power"), _ROUNDING),
+    **dict.fromkeys(("round", "bround", "floor", "ceil", "sqrt", "power"), _ROUNDING),
     **dict.fromkeys(("exp", "ln", "log10", "normalize_float"), _ROUNDING),
     **dict.fromkeys(("integer_divide", "remainder", "pmod", "sign"), _UNPROVEN),
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "unscaled", "decimal_of"), _UNPROVEN),

@@ -1,0 +1,94 @@
+"""How the engines spell the aggregates of `symbolic.functions.AGGREGATES`.
+
+DuckDB's table has those that it can compute exactly as Spark does; under which conditions
+stands in `faithful_plan`. The result's type is the caller's to see to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from predtrace.engines.exact_division import exact_quotient
+from predtrace.engines.sql import named
+from pushdown.operators import AggregateCall
+from symbolic.types import Decimal
+
+_COUNT = Decimal(19, 0)
+"""Holds every count of rows."""
+_WIDEST = 38
+
+AggregateSpelling = Callable[[AggregateCall, Sequence[exp.Expr], "exp.Expr | None"], exp.Expr]
+"""Gets the call, its arguments in SQL, and the condition of FILTER, if any."""
+
+
+def sum_type(argument: Decimal) -> Decimal:
+    """The type of a sum of decimals: room for ten thousand million of them, if there is."""
+    return Decimal(min(argument.precision + 10, _WIDEST), argument.scale)
+
+
+def _spelled(name: str) -> AggregateSpelling:
+    """The aggregate under a name of the engine."""
+
+    def build(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+        values: list[exp.Expr] = [arg.copy() for arg in args] or [exp.Star()]
+        if call.distinct and args:
+            values = [exp.Distinct(expressions=values)]
+        return _filtered(named(name, *values), keep)
+
+    return build
+
+
+def _filtered(aggregate: exp.Expr, keep: exp.Expr | None) -> exp.Expr:
+    if keep is None:
+        return aggregate
+    return exp.Filter(this=aggregate, expression=exp.Where(this=keep.copy()))
+
+
+def _both(*conditions: exp.Expr | None) -> exp.Expr | None:
+    given = [condition for condition in conditions if condition is not None]
+    return exp.and_(*given) if given else None
+
+
+def _duckdb_count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+    """Of several arguments: those rows, or different tuples, where none is NULL."""
+    if len(args) < 2:
+        return _spelled("count")(call, args, keep)
+    present = [exp.Not(this=exp.Is(this=exp.paren(arg), expression=exp.Null())) for arg in args]
+    counted: exp.Expr = exp.Star()
+    if call.distinct:
+        counted = exp.Distinct(expressions=[named("row", *(arg.copy() for arg in args))])
+    return _filtered(named("count", counted), _both(keep, *present))
+
+
+def _duckdb_avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+    """Decimals: the exact sum by the count, rounded half up as Spark does."""
+    argument = call.args[0].type
+    if not (isinstance(call.type, Decimal) and isinstance(argument, Decimal)):
+        return _spelled("avg")(call, args, keep)
+    total, count = (_spelled(name)(call, args, keep) for name in ("sum", "count"))
+    return exact_quotient(total, sum_type(argument), count, _COUNT, call.type)
+
+
+DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
+    "count": _duckdb_count,
+    "sum": _spelled("sum"),
+    "avg": _duckdb_avg,
+    "min": _spelled("min"),
+    "max": _spelled("max"),
+    "bool_and": _spelled("bool_and"),
+    "bool_or": _spelled("bool_or"),
+    "count_if": _spelled("count_if"),
+}
+"""Aggregate id to its spelling in DuckDB."""
+
+SPARK_AGGREGATES: dict[str, AggregateSpelling] = {
+    name: _spelled(name)
+    for name in (
+        "count", "sum", "avg", "min", "max", "stddev_samp", "stddev_pop", "var_samp", "var_pop",
+        "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "median", "percentile",
+        "count_if",
+    )
+}  # fmt: skip
+"""Aggregate id to its spelling in Spark SQL: its own names."""

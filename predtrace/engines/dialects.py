@@ -1,0 +1,52 @@
+"""What queries over whole plans need to know of an engine's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.aggregates_sql import DUCKDB_AGGREGATES, SPARK_AGGREGATES, AggregateSpelling
+from predtrace.engines.duckdb_sql import DUCKDB
+from predtrace.engines.literals import cast_to
+from predtrace.engines.spark_sql import SPARK
+from predtrace.errors import EngineError
+from pushdown.operators import AggregateCall
+
+if TYPE_CHECKING:
+    from predtrace.engines.sql import Compiler, Spelling
+
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine's SQL: `name` is sqlglot's, then how functions and aggregates are spelled.
+
+    `exists_as_value` says whether EXISTS may stand among the selected values.
+    """
+
+    name: str
+    functions: Mapping[str, Spelling]
+    aggregates: Mapping[str, AggregateSpelling]
+    exists_as_value: bool
+
+    def aggregate(self, call: AggregateCall, compile: Compiler) -> exp.Expr:
+        """The aggregate in SQL, of the type that the call states.
+
+        Raises EngineError for an aggregate without a spelling.
+        """
+        spelling = self.aggregates.get(call.function)
+        if spelling is None:
+            raise EngineError(f"the {self.name} engine cannot compute {call.function}")
+        keep = None if call.filter is None else compile(call.filter)
+        return cast_to(
+            spelling(call, [compile(arg) for arg in call.args], keep), call.type, self.name
+        )
+
+
+DUCKDB_DIALECT = Dialect(
+    name="duckdb", functions=DUCKDB, aggregates=DUCKDB_AGGREGATES, exists_as_value=True
+)
+SPARK_DIALECT = Dialect(
+    name="spark", functions=SPARK, aggregates=SPARK_AGGREGATES, exists_as_value=False
+)
