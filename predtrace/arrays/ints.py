@@ -188,7 +188,8 @@ def decompress_bytes(reader: Reader, limit: int) -> memoryview:
     if size > limit:
         raise ArrayFormatError(f"{reader.where} is damaged: it promises {size} bytes")
     try:
-        return memoryview(pa.Codec("zstd").decompress(frame, decompressed_size=size))
+        # A Buffer's memoryview would hold signed bytes.
+        return memoryview(pa.Codec("zstd").decompress(frame, decompressed_size=size, asbytes=True))
     except OSError as error:
         raise ArrayFormatError(f"{reader.where} is damaged: {error}") from error
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predtrace.arrays.ints import Reader, pack_bits, packed_size, read_ints, unpack_bits, write_ints
+from predtrace.arrays.ints import (
+    Reader,
+    compress_bytes,
+    decompress_bytes,
+    pack_bits,
+    packed_size,
+    read_ints,
+    unpack_bits,
+    write_ints,
+)
 from predtrace.errors import ArrayFormatError
 
 wide = st.integers(-(2**61), 2**61)
@@ -52,3 +61,10 @@ def test_a_cut_column_is_an_error() -> None:
     for length in range(0, len(content), 7):
         with pytest.raises(ArrayFormatError, match="where it lies"):
             read_ints(Reader(content[:length], "where it lies"), 500)
+
+
+def test_compressed_bytes_are_unsigned() -> None:
+    content = bytes(range(256)) * 4
+    reader = Reader(compress_bytes(content), "test")
+    inner = Reader(decompress_bytes(reader, 1024), "test")
+    assert [inner.byte() for _ in range(256)] == list(range(256))
