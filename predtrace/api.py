@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pushdown.graph import OperatorGraph
 
 _READINGS = {"minimal": ("minimal",), "whole": ("whole",), "both": ("minimal", "whole")}
-_KEEPS = ("inline", "late")
+_KEEPS = ("inline", "late", "none")
 
 
 def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace:
@@ -97,18 +97,20 @@ class Trace:
     ) -> JobHandle:
         """Run the pipeline once and keep in `store` what lineage needs.
 
-        `keep` is ``inline`` (intermediates are stored on the way) or ``late`` (the
+        `keep` is ``inline`` (intermediates are stored on the way), ``late`` (the
         pipeline runs untouched; they are stored in the background afterwards: call
-        `JobHandle.wait` before stopping Spark).
+        `JobHandle.wait` before stopping Spark) or ``none`` (nothing but the output is
+        stored: questions are answered by replay, and
+        `JobHandle.build_intermediates` can make up for it later).
         `aggregates` says which readings of min and max can be asked for later:
         ``minimal``, ``whole`` or ``both``. Raises StoreError if the store cannot be
         written; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
         if keep not in _KEEPS:
-            raise PredTraceError(f"keep is 'inline' or 'late', not {keep!r}")
+            raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
         plans = [self.plan(reading) for reading in _readings(aggregates)]
-        cuts = [item for plan in plans for item in plan.intermediates]
+        cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
         job_store = JobStore(store)
         writer = job_store.begin()
         try:
@@ -129,7 +131,8 @@ class Trace:
         # Absolute, because the process may change its working directory before late
         # results are stored, or before a DataFrame over these files is read.
         folder = writer.folder.resolve()
-        result = self._pipeline.run(folder, cuts, keep, keep_output)
+        splitting = "late" if keep == "late" else "inline"
+        result = self._pipeline.run(folder, cuts, splitting, keep_output)
         work = Commit(self._pipeline, writer, plans, keep, result, started)
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
@@ -261,13 +264,30 @@ class JobHandle:
         `target` is a row, a tuple with all values, a dict with some columns, a SQL
         predicate over the output columns, or a list of these (the answer then has a
         ``target`` column, the position in the list). `engine` is ``duckdb`` (local
-        Parquet, no JVM), ``spark``, or ``auto``: DuckDB where it is exact. `aggregates`
-        is the reading of min and max, where the job has both. Names, types and sources
-        are checked now, rows are computed when read. Raises TargetError, SourceError,
-        EngineError or PredTraceError.
+        Parquet, no JVM), ``spark``, or ``auto``: DuckDB where it is exact. `mode` is
+        ``stored`` (looks up the stored intermediate results), ``replayed`` (computes
+        them again from just enough of the sources), or ``auto``: stored where they are
+        there. `aggregates` is the reading of min and max, where the job has both. Names,
+        types and sources are checked now, rows are computed when read. Raises
+        TargetError, SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._spark
         return ask(self.record, self.folder, target, mode, engine, aggregates, session)
+
+    def build_intermediates(
+        self, engine: str = "auto", spark: SparkSession | None = None
+    ) -> JobHandle:
+        """Store now, from unchanged sources, the intermediate results that the job lacks.
+
+        Many questions are then look-ups. Does nothing where all are there. Raises
+        SourceError if a source changed since the job, NonDeterministicError if another
+        run need not give what the job had, EngineError or StoreError if it cannot be
+        done; the job stays as it was then.
+        """
+        from predtrace.building import build
+
+        self._record = build(self.record, self.folder, engine, spark or self._spark)
+        return self
 
     def __repr__(self) -> str:
         return f"<JobHandle {self.id}>"

@@ -1,4 +1,4 @@
-"""The command line: `predtrace run|explain|lineage|jobs|doctor`.
+"""The command line: `predtrace run|explain|lineage|build|jobs|doctor`.
 
 Answers go to stdout, progress and errors to stderr. Exit status 1 means an error that
 one line tells about (`--debug` shows where it came from), 2 wrong usage. Engines are
@@ -42,10 +42,11 @@ class AnswerFormat(str, Enum):
 
 
 class Keep(str, Enum):
-    """When intermediates are stored: while the pipeline runs, or after its result is out."""
+    """When intermediates are stored: while the pipeline runs, after its result, or not at all."""
 
     inline = "inline"
     late = "late"
+    none = "none"
 
 
 class Aggregates(str, Enum):
@@ -220,6 +221,21 @@ def lineage(
         limit=limit,
         columns=[name.strip() for name in columns.split(",")] if columns else None,
     )
+
+
+@app.command()
+@reports_errors
+def build(
+    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters, or: latest.")],
+    store: Store = Path("lineage"),
+    engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Store now what an old job's questions look up, from unchanged sources."""
+    from predtrace.commands import build_job
+
+    build_job(job, store, engine=engine.value, as_json=format is Format.json)
 
 
 @app.command()

@@ -191,6 +191,36 @@ def _columns_by_scan(
     return {node: names or None for node, names in found.items()}
 
 
+def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
+    """`predtrace build`: store the intermediate results that a job lacks."""
+    import predtrace
+
+    progress = Progress()
+    with progress.step("open the job"):
+        handle = predtrace.open_job(str(store), job)
+    before = {item.result.folder for item in handle.record.intermediates}
+    with progress.step("store what lineage needs"):
+        record = handle.build_intermediates(engine=engine).record
+    added = {
+        item.result.folder: item
+        for item in record.intermediates
+        if item.result.folder not in before
+    }
+    if as_json:
+        built = [_stored_data(item) for item in added.values()]
+        _write_json({"id": handle.id, "stored": built, "timings": progress.timings})
+        return
+    console = _console()
+    if not added:
+        console.print(f"job {handle.id} has all that its lineage needs")
+    for item in added.values():
+        result = item.result
+        console.print(
+            f"intermediate {item.binding}: {number(result.rows)} rows, {size(result.bytes)}"
+        )
+    _print_times(console, progress.timings)
+
+
 def list_jobs(store: Path, *, as_json: bool) -> None:
     """`predtrace jobs`: the finished jobs of a store."""
     found = JobStore(store).jobs()

@@ -96,6 +96,7 @@ class Commit:
                 )
                 for plan in self._plans
                 for item in plan.intermediates
+                if item.node in result.intermediates
             ),
             output=result.output,
             timings={"output handed over": self._handed_over, **result.timings},

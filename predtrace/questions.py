@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 from predtrace.engines.base import (
     Engine,
     Evaluation,
-    Link,
+    ReplayedLink,
     ScanRequest,
     StoredLink,
-    TargetLink,
     Targets,
 )
 from predtrace.engines.duckdb import DuckDBEngine
 from predtrace.engines.faithful import readable
 from predtrace.engines.values import target_table
-from predtrace.errors import EngineError, JobFormatError, PredTraceError
+from predtrace.errors import EngineError, PredTraceError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.lineage import Lineage, Question, check_sources
+from predtrace.modes import AUTO, choose_mode, scan_requests
 from predtrace.targets import Wishes, check_target, stored_targets, trusted_targets
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
@@ -34,10 +34,6 @@ from symbolic.types import type_name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-STORED = "stored"
-MODES = ("auto", STORED)
-"""The modes of answering that there are."""
-_PLANNED_MODES = ("indexed", "refined", "replayed")
 ENGINES = ("auto", "duckdb", "spark")
 
 
@@ -56,13 +52,13 @@ def ask(
     they are read. Raises TargetError, SourceError, EngineError or PredTraceError, each
     naming the thing and the way out.
     """
-    _check_mode(mode)
     plan = choose_plan(job, aggregates)
+    chosen_mode, reason = choose_mode(job, plan, mode)
     graph = OperatorGraph(job.graph, job.root)
     wishes = check_target(target, graph.output(), job.settings)
     scans = graph.scans()
-    requests = scan_requests(job, plan, scans, folder)
     check_sources([source for source in job.sources if _is_read(source.name, scans)])
+    requests = scan_requests(job, graph, plan, chosen_mode, folder)
     chosen, notes = choose_engine(job, wishes, requests, engine, spark)
     if job.output is None:
         targets = trusted_targets(wishes)
@@ -75,18 +71,13 @@ def ask(
             job,
             lambda: stored_targets(wishes, output_folder, lambda given: _open(chosen, given, job)),
         )
-    return Lineage(question, plan, requests, scans, STORED, len(wishes.targets), notes)
+    if mode == AUTO:
+        notes.insert(0, f"mode {chosen_mode}: {reason}")
+    return Lineage(question, plan, requests, scans, chosen_mode, len(wishes.targets), notes)
 
 
 def _open(engine: Engine, targets: Targets, job: Job) -> Evaluation:
     return engine.open(targets, job.settings)
-
-
-def _check_mode(mode: str) -> None:
-    if mode in MODES:
-        return
-    known = "is not available yet" if mode in _PLANNED_MODES else "does not exist"
-    raise PredTraceError(f"the mode {mode!r} {known}; use one of {', '.join(MODES)}")
 
 
 def _is_read(name: str, scans: tuple[Scan, ...]) -> bool:
@@ -126,44 +117,6 @@ def readings_differ(job: Job) -> bool:
     )
 
 
-def scan_requests(
-    job: Job, plan: LineagePlan, scans: tuple[Scan, ...], folder: Path
-) -> dict[int, ScanRequest]:
-    """What to ask an engine for each scan, by node.
-
-    Raises JobFormatError if the job lacks a stored intermediate of its plan.
-    """
-    links: dict[int, Link] = {0: TargetLink()}
-    stored = {
-        item.binding: item.result
-        for item in job.intermediates
-        if item.aggregates == plan.aggregates
-    }
-    for item in sorted(plan.intermediates, key=lambda item: item.binding):
-        result = stored.get(item.binding)
-        if result is None:
-            raise JobFormatError(
-                f"job {job.id} lacks intermediate {item.binding} of its plan; run it again"
-            )
-        links[item.binding] = StoredLink(
-            folder=str(folder / result.folder),
-            columns=item.columns,
-            predicate=item.predicate,
-            parent=links[item.parent],
-        )
-    sources = {source.name: source for source in job.sources}
-    by_node = {lineage.node: lineage for lineage in plan.scans}
-    return {
-        scan.id: ScanRequest(
-            source=sources[scan.table],
-            columns=scan.columns,
-            predicate=by_node[scan.id].predicate,
-            link=links[by_node[scan.id].binding],
-        )
-        for scan in scans
-    }
-
-
 def choose_engine(
     job: Job,
     wishes: Wishes,
@@ -187,6 +140,27 @@ def choose_engine(
     if engine == "duckdb":
         raise EngineError(f"DuckDB cannot answer this exactly: {problem}; use engine='spark'")
     return _spark_engine(spark), [f"answered by Spark, since for DuckDB {problem}"]
+
+
+def engine_for(
+    job: Job,
+    links: Sequence[StoredLink | ReplayedLink],
+    engine: str,
+    spark: SparkSession | None,
+) -> tuple[Engine, str | None]:
+    """The engine that computes results again, and why it is not DuckDB (if it might be)."""
+    if engine not in ENGINES:
+        raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
+    if engine == "spark":
+        return _spark_engine(spark), None
+    embedded = DuckDBEngine()
+    obstacles = (embedded.link_obstacle(link, job.settings) for link in links)
+    problem = next(filter(None, obstacles), None)
+    if problem is None:
+        return embedded, None
+    if engine == "duckdb":
+        raise EngineError(f"DuckDB cannot compute this exactly: {problem}; use engine='spark'")
+    return _spark_engine(spark), problem
 
 
 def _duckdb_problem(

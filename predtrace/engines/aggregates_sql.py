@@ -15,7 +15,7 @@ from predtrace.engines.sql import named
 from pushdown.operators import AggregateCall
 from symbolic.types import Decimal
 
-_COUNT = Decimal(19, 0)
+COUNT_TYPE = Decimal(19, 0)
 """Holds every count of rows."""
 _WIDEST = 38
 
@@ -68,7 +68,7 @@ def _duckdb_avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | 
     if not (isinstance(call.type, Decimal) and isinstance(argument, Decimal)):
         return _spelled("avg")(call, args, keep)
     total, count = (_spelled(name)(call, args, keep) for name in ("sum", "count"))
-    return exact_quotient(total, sum_type(argument), count, _COUNT, call.type)
+    return exact_quotient(total, sum_type(argument), count, COUNT_TYPE, call.type)
 
 
 DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {

@@ -2,13 +2,14 @@
 
 A question is made of target rows and, per scan, a predicate that some *bound rows* give
 their values to: the target rows themselves, or the rows of a stored table that its own
-predicate selects for bound rows further up (`StoredLink`). Engines evaluate all of this
+predicate selects for bound rows further up (`StoredLink`; `ReplayedLink` if the table
+is not stored but computed again). Engines evaluate all of this
 as joins; the result is a relation that is computed when it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Union
 
@@ -16,6 +17,7 @@ import msgspec
 
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
+from pushdown.graph import OperatorGraph
 from symbolic.expr import Column, Expr
 
 if TYPE_CHECKING:
@@ -59,7 +61,23 @@ class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     parent: Link
 
 
-Link = Union[TargetLink, StoredLink]
+class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The rows of node `node` of a graph that `predicate` selects, given the rows of `parent`.
+
+    They are computed again: `scans` gives per scan under the node (by its id) which of
+    its rows that takes, the predicate being sufficient for what is looked up. Links of
+    this kind are told apart by identity.
+    """
+
+    graph: OperatorGraph
+    node: int
+    scans: dict[int, ScanRequest]
+    columns: tuple[Column, ...]
+    predicate: Expr
+    parent: Link
+
+
+Link = Union[TargetLink, StoredLink, ReplayedLink]
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,16 +92,25 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     link: Link
 
 
-def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
-    """All predicates that answering the requests evaluates."""
+def links_of(requests: Iterable[ScanRequest]) -> Iterator[StoredLink | ReplayedLink]:
+    """All links that answering the requests goes through, but the targets."""
     seen: set[Link] = set()
     for request in requests:
-        yield request.predicate
         link = request.link
-        while isinstance(link, StoredLink) and link not in seen:
+        while not isinstance(link, TargetLink) and link not in seen:
             seen.add(link)
-            yield link.predicate
+            yield link
             link = link.parent
+
+
+def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
+    """All predicates that answering the requests evaluates; not what replays compute."""
+    for request in requests:
+        yield request.predicate
+    for link in links_of(requests):
+        yield link.predicate
+        if isinstance(link, ReplayedLink):
+            yield from (scan.predicate for scan in link.scans.values())
 
 
 class Rows(Protocol):
@@ -124,6 +151,12 @@ class Evaluation(Protocol):
     def rows(self, requests: Sequence[ScanRequest]) -> Rows:
         """The union, by row identity, of what several scans of one source select."""
 
+    def store(self, link: ReplayedLink, folder: Path) -> None:
+        """Compute the link's node, whatever is looked up in it; write its distinct rows.
+
+        `folder` is new; the Parquet files in it have the physical names of the columns.
+        """
+
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files turn out not to be readable as the job read them."""
 
@@ -138,6 +171,11 @@ class Engine(Protocol):
 
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why the engine cannot answer the requests exactly; None if it can."""
+
+    def link_obstacle(
+        self, link: StoredLink | ReplayedLink, settings: EngineSettings
+    ) -> str | None:
+        """Why the engine cannot read, or compute again, the link's rows; None if it can."""
 
     def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """Why the engine cannot evaluate the expressions exactly; None if it can."""

@@ -24,14 +24,17 @@ from sqlglot import exp
 from predtrace.engines.base import (
     TARGET,
     Link,
+    ReplayedLink,
     ScanRequest,
     StoredLink,
     TargetLink,
     Targets,
     expressions_of,
+    links_of,
     physical_name,
     prepare_folder,
 )
+from predtrace.engines.dialects import DUCKDB_DIALECT
 from predtrace.engines.duckdb_source import (
     files_reader,
     source_obstacle,
@@ -41,7 +44,9 @@ from predtrace.engines.duckdb_source import (
 )
 from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
+from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.query import Bound, Queries, RowsQuery
+from predtrace.engines.relational import plan_query
 from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
@@ -64,10 +69,27 @@ class DuckDBEngine:
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""
         for request in requests:
-            found = source_obstacle(request.source) or _link_obstacle(request.link)
+            found = source_obstacle(request.source)
+            if found is not None:
+                return found
+        for link in links_of(requests):
+            found = self.link_obstacle(link, settings)
             if found is not None:
                 return found
         return unfaithful(list(expressions_of(requests)), settings)
+
+    def link_obstacle(
+        self, link: StoredLink | ReplayedLink, settings: EngineSettings
+    ) -> str | None:
+        """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
+        if isinstance(link, ReplayedLink):
+            sources = (source_obstacle(request.source) for request in link.scans.values())
+            found = next(filter(None, sources), None)
+            return found or plan_obstacle(link.graph, link.node, settings)
+        for column in link.columns:
+            if not readable(column.type):
+                return f"the stored column {column.name} is of type {type_name(column.type)}"
+        return None
 
     def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
@@ -76,15 +98,6 @@ class DuckDBEngine:
     def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
         """Begin a question."""
         return DuckDBEvaluation(targets, settings)
-
-
-def _link_obstacle(link: Link) -> str | None:
-    if isinstance(link, TargetLink):
-        return None
-    for column in link.columns:
-        if not readable(column.type):
-            return f"the stored column {column.name} is of type {type_name(column.type)}"
-    return _link_obstacle(link.parent)
 
 
 class DuckDBEvaluation:
@@ -114,14 +127,31 @@ class DuckDBEvaluation:
         sources = [self._source(request.source, request.columns) for request in requests]
         return DuckDBRows(self, RowsQuery(self._queries, requests, sources, bounds))
 
+    def store(self, link: ReplayedLink, folder: Path) -> None:
+        """Compute the link's node; write its distinct rows as one Parquet file."""
+        columns = [exp.column(physical_name(column.id)) for column in link.columns]
+        query = exp.select(*columns).distinct().from_(self._replayed(link))
+        self.write(query, folder)
+
+    def write(self, query: exp.Query, folder: Path) -> None:
+        """Write the result of a query as one Parquet file into `folder`."""
+        prepare_folder(folder)
+        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb")
+        with self.cursor() as cursor:
+            cursor.execute(
+                f"COPY ({query.sql('duckdb')}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)"
+            )
+
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files have types that DuckDB reads otherwise."""
         for request in requests:
             self._source(request.source, request.columns)
-            link = request.link
-            while isinstance(link, StoredLink):
+        for link in links_of(requests):
+            if isinstance(link, StoredLink):
                 self._stored(link.folder, link.columns)
-                link = link.parent
+            else:
+                for request in link.scans.values():
+                    self._source(request.source, request.columns)
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with what is known of the bound row put in."""
@@ -167,12 +197,15 @@ class DuckDBEvaluation:
 
     def _make_bound(self, link: Link) -> Bound:
         name = f"bound{len(self._bounds)}"
-        if isinstance(link, StoredLink):
+        if not isinstance(link, TargetLink):
             # The parent comes first, and takes a number of its own.
             parent = self._bound(link.parent)
             name = f"bound{len(self._bounds)}"
-            stored = self._stored(link.folder, link.columns)
-            query = self._queries.bound_rows(stored, link.columns, link.predicate, parent)
+            if isinstance(link, StoredLink):
+                rows = self._stored(link.folder, link.columns)
+            else:
+                rows = self._replayed(link)
+            query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
             with self.cursor() as cursor:
                 cursor.execute(f"CREATE TABLE {name} AS {query.sql('duckdb')}")
             return self._described(name, link.columns)
@@ -180,6 +213,16 @@ class DuckDBEvaluation:
             cursor.register("given_targets", self._targets.rows)
             cursor.execute(f"CREATE TABLE {name} AS SELECT DISTINCT * FROM given_targets")
         return self._described(name, self._targets.columns)
+
+    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+        """The rows of a node, computed again from what it needs of the sources."""
+        scans = {
+            node: self._queries.restricted(
+                self._source(request.source, request.columns), request, self._bound(request.link)
+            )
+            for node, request in link.scans.items()
+        }
+        return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery()
 
     def _described(self, name: str, columns: Sequence[Column]) -> Bound:
         physical = [exp.column(physical_name(column.id)) for column in columns]
@@ -286,11 +329,7 @@ class DuckDBRows:
 
     def write_parquet(self, folder: Path) -> None:
         """Write the rows as one Parquet file into `folder`."""
-        prepare_folder(folder)
-        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb")
-        query = self._query.rows(None).sql("duckdb")
-        with self._evaluation.cursor() as cursor:
-            cursor.execute(f"COPY ({query}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)")
+        self._evaluation.write(self._query.rows(None), folder)
 
     def sql(self) -> str:
         """The query that selects the rows."""

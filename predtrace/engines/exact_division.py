@@ -39,6 +39,12 @@ def always_exact(dividend: Decimal, divisor: Decimal, result: Decimal) -> bool:
     )
 
 
+def divisible(dividend: Decimal, divisor: Decimal, result: Decimal) -> bool:
+    """Whether there is room for some values at least: those with a digit before the point."""
+    roomy = min(_room(dividend, divisor, result)) >= 1
+    return roomy or always_exact(dividend, divisor, result)
+
+
 def exact_quotient(
     dividend: exp.Expr,
     dividend_type: Decimal,
@@ -49,11 +55,13 @@ def exact_quotient(
     """``dividend / divisor`` in the result type; NULL for NULLs and for a divisor of zero.
 
     Also NULL where the quotient does not fit the result type. Values that need more digits
-    than there are make the query fail, which no TRY can hide:
-    DuckDB takes nothing that may fail so into one.
+    than there are make the query fail. No TRY can hide that: DuckDB allows nothing in one
+    that fails on purpose, and moves it into none.
 
-    Raises EngineError if the types leave no digits for values of one and more.
+    Raises EngineError if the types are not `divisible`.
     """
+    if not divisible(dividend_type, divisor_type, result):
+        raise EngineError(f"DuckDB cannot divide here: {_TOO_LONG}; use engine='spark'")
     up, down = _shifts(dividend_type, divisor_type, result)
     above = _digits(dividend, dividend_type.scale, up)
     below = _digits(divisor, divisor_type.scale, down)
@@ -65,18 +73,19 @@ def exact_quotient(
     if always_exact(dividend_type, divisor_type, result):
         return exp.Case(ifs=[exp.If(this=defined, true=quotient)])
     rooms = _room(dividend_type, divisor_type, result)
-    if min(rooms) < 1:
-        raise EngineError(f"DuckDB cannot divide here: {_TOO_LONG}; use engine='spark'")
     fits = exp.and_(
-        *(
-            exp.LT(this=named("abs", value.copy()), expression=number(10**room))
-            for value, room in zip((dividend, divisor), rooms, strict=True)
-        )
+        _below(dividend, dividend_type.scale, rooms[0]),
+        _below(divisor, divisor_type.scale, rooms[1]),
     )
     checked = exp.Case(
         ifs=[exp.If(this=fits, true=quotient)], default=named("error", text_literal(_TOO_LONG))
     )
     return exp.Case(ifs=[exp.If(this=defined, true=checked)])
+
+
+def _below(value: exp.Expr, scale: int, room: int) -> exp.Expr:
+    bound = _cast(number(10**room), Decimal(_DIGITS, scale))
+    return exp.LT(this=named("abs", value.copy()), expression=bound)
 
 
 _WHOLE = Decimal(_DIGITS, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from predtrace.engines.exact_division import always_exact
+from predtrace.engines.exact_division import always_exact, divisible
 from predtrace.engines.predicates import family
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Literal, Param, walk
@@ -43,7 +43,8 @@ _PLAIN_TEXT_SCALE = 6
 _COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
 
 
-def _comparable(data_type: DataType) -> bool:
+def comparable(data_type: DataType) -> bool:
+    """Whether two values of the type are compared, and ordered, as in Spark."""
     if isinstance(data_type, String):
         return data_type.collation == "UTF8_BINARY"
     return isinstance(data_type, _COMPARABLE)
@@ -57,7 +58,7 @@ def _compared(exprs: Sequence[Expr]) -> str | None:
     """Whether values of these are compared alike: one kind of type, with an order."""
     types = [expr.type for expr in exprs if not isinstance(expr.type, Null)]
     for data_type in types:
-        if not _comparable(data_type):
+        if not comparable(data_type):
             return f"{type_name(data_type)} values are compared otherwise"
     if len({family(data_type) for data_type in types}) > 1:
         names = " and ".join(dict.fromkeys(map(type_name, types)))
@@ -125,8 +126,10 @@ def _division_is_checked(expr: Expr) -> bool:
 
 
 def _division(call: Call, settings: EngineSettings) -> str | None:
-    if all(isinstance(expr.type, Decimal) for expr in (call, *call.args)):
-        return None
+    match (*(arg.type for arg in call.args), call.type):
+        case (Decimal() as dividend, Decimal() as divisor, Decimal() as result):
+            exact = divisible(dividend, divisor, result)
+            return None if exact else "there are too many digits to compute it exactly"
     return "it is exact on decimals only"
 
 
@@ -168,7 +171,7 @@ def _exact_cast(source: DataType, result: DataType) -> bool:
 
 
 def _like(call: Call, settings: EngineSettings) -> str | None:
-    if not all(isinstance(arg.type, String) and _comparable(arg.type) for arg in call.args):
+    if not all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
         return "only binary text is matched alike"
     pattern = call.args[1]
     escape = call.args[2] if len(call.args) > 2 else Literal("\\", String())
@@ -180,7 +183,7 @@ def _like(call: Call, settings: EngineSettings) -> str | None:
 
 
 def _text(call: Call, settings: EngineSettings) -> str | None:
-    if all(isinstance(arg.type, String) and _comparable(arg.type) for arg in call.args):
+    if all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
         return None
     return "it is exact on binary text only"
 

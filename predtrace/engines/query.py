@@ -76,6 +76,14 @@ class Queries:
             *(exp.column(physical_name(column.id), table="s") for column in columns),
         ).distinct(copy=False)
 
+    def restricted(self, source: exp.Expr, request: ScanRequest, bound: Bound) -> exp.Expr:
+        """A scan's rows that satisfy its predicate for some bound row, each once."""
+        if request.predicate == TRUE:
+            return source
+        columns = [exp.column(physical_name(column.id), table="s") for column in request.columns]
+        plain = Queries(self.dialect, self._spellings, numbered=False)
+        return plain.match(source, request.predicate, bound).project(*columns).subquery()
+
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
         body = exp.Select().from_(_aliased(source, "s"))

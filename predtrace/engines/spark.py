@@ -8,8 +8,9 @@ into NULL, and names keep their case. Nothing is collected unless rows are asked
 from __future__ import annotations
 
 import urllib.parse
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,18 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     Link,
+    ReplayedLink,
     ScanRequest,
     StoredLink,
+    TargetLink,
     Targets,
     physical_name,
     prepare_folder,
 )
+from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
+from predtrace.engines.relational import plan_query
 from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.errors import EngineError
@@ -43,6 +48,9 @@ _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # ${…} in a text is text.
     "spark.sql.variable.substitute": "false",
+    # Timestamps exact for every engine, and with statistics.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
 }
@@ -59,6 +67,12 @@ class SparkEngine:
 
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark evaluates."""
+        return None
+
+    def link_obstacle(
+        self, link: StoredLink | ReplayedLink, settings: EngineSettings
+    ) -> str | None:
+        """None: what Spark computed, Spark computes again."""
         return None
 
     def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
@@ -124,6 +138,14 @@ class SparkEvaluation:
         sources = [self._source(r.source, r.columns, identity=identity) for r in requests]
         return RowsQuery(self._queries, requests, sources, bounds)
 
+    def store(self, link: ReplayedLink, folder: Path) -> None:
+        """Compute the link's node; write its distinct rows as Parquet files."""
+        columns = [exp.column(physical_name(column.id)) for column in link.columns]
+        query = exp.select(*columns).distinct().from_(self._replayed(link))
+        with _spark_errors():
+            writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
+            writer.parquet(_address(str(folder)))
+
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Nothing to find out: Spark reads what Spark has read."""
 
@@ -147,10 +169,10 @@ class SparkEvaluation:
 
     def _bound(self, link: Link) -> Bound:
         if link not in self._bounds:
-            if isinstance(link, StoredLink):
-                self._bounds[link] = self._stored_bound(link)
-            else:
+            if isinstance(link, TargetLink):
                 self._bounds[link] = self._target_bound()
+            else:
+                self._bounds[link] = self._linked_bound(link)
         return self._bounds[link]
 
     def _target_bound(self) -> Bound:
@@ -180,12 +202,31 @@ class SparkEvaluation:
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
         return self.session.createDataFrame(self._targets.rows, schema).distinct()
 
-    def _stored_bound(self, link: StoredLink) -> Bound:
+    def _linked_bound(self, link: StoredLink | ReplayedLink) -> Bound:
         parent = self._bound(link.parent)
-        stored = self._view(self._stored(link), "stored")
-        query = self._queries.bound_rows(stored, link.columns, link.predicate, parent)
-        view = self._view(self.session.sql(query.sql("spark")), "bound")
-        return Bound(name=view.name)
+        if isinstance(link, StoredLink):
+            rows = self._view(self._stored(link), "stored")
+        else:
+            rows = self._replayed(link)
+        query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
+        frame = self.session.sql(query.sql("spark"))
+        if isinstance(link, ReplayedLink):
+            # All scans of the question ask for these rows: they are computed once.
+            frame = frame.persist()
+            weakref.finalize(self, _release, frame)
+        return Bound(name=self._view(frame, "bound").name)
+
+    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+        """The rows of a node, computed again from what it needs of the sources."""
+        scans = {
+            node: self._queries.restricted(
+                self._source(request.source, request.columns, identity=False),
+                request,
+                self._bound(request.link),
+            )
+            for node, request in link.scans.items()
+        }
+        return plan_query(link.graph, link.node, SPARK_DIALECT, scans).subquery()
 
     def _stored(self, link: StoredLink) -> DataFrame:
         reader = self.session.read.option("__globPaths__", "false")
@@ -209,6 +250,14 @@ class SparkEvaluation:
             number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
             taken += [f.lit("").alias(FILE), number.alias(ROW)]
         return self._view(frame.select(*taken), "source")
+
+
+def _release(frame: DataFrame) -> None:
+    """Give up what a question has cached; the session may be gone before."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        frame.unpersist()
 
 
 def _read_column(name: str, column: Column) -> Any:

@@ -80,8 +80,8 @@ class Ties:
         A tuple also by its components, for where only some of them can be said.
         """
         tuples = dict.fromkeys(families for pair, families in self.pairs.items() if node in pair)
-        parts = dict.fromkeys((family,) for families in tuples for family in families)
-        return conjunction(*(self._fact(node, families) for families in {**tuples, **parts}))
+        parts = [(family,) for families in tuples for family in families]
+        return conjunction(*(self._fact(node, families) for families in [*tuples, *parts]))
 
     def _fact(self, node: int, families: Sequence[int]) -> Expr:
         columns = self.columns(node, families)
@@ -228,10 +228,8 @@ class _Region:
         if not {one, other} & self.scans:
             return True
         families = [f for f in self._ties.shared(one, other) if not self._pinned(one, other, f)]
-        return (
-            not families
-            or self._narrows(one, other, families)
-            and self._narrows(other, one, families)
+        return not families or (
+            self._narrows(one, other, families) and self._narrows(other, one, families)
         )
 
     def _pinned(self, one: int, other: int, family: int) -> bool:

@@ -228,6 +228,24 @@ class JobWriter:
         self.abort()
 
 
+def replace_job(folder: Path, job: Job) -> None:
+    """Save a finished job anew, in one step: a reader sees the old record or the new one.
+
+    Raises StoreError if it cannot be written; the old record stays then.
+    """
+    scratch = folder / f".{JOB_FILE}.{secrets.token_hex(4)}"
+    try:
+        _write_durably(scratch, encode_job(job))
+        scratch.replace(folder / JOB_FILE)
+        _sync_folder(folder)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise StoreError(
+            f"job {job.id} cannot be saved in {folder} ({_why(error)}); "
+            "free space or change permissions, then try again"
+        ) from error
+
+
 def _first_line(query: str) -> str:
     lines = (line.strip() for line in query.splitlines())
     return next((line for line in lines if line and not line.startswith("--")), "")

@@ -1,0 +1,215 @@
+"""Which plans DuckDB computes exactly as Spark did: operators and aggregates.
+
+Expressions are judged by `faithful`. Rows are compared by DISTINCT, GROUP BY and set
+operations as by ``<=>`` in both engines (NULLs alike, NaNs alike, 0.0 like -0.0), for types
+whose values are compared alike at all.
+
+Aggregates that add floating-point numbers depend on the order of the rows, which no two
+engines share; decimals and integers are added exactly. Where ANSI mode is on, the job had
+no overflow, or it would have failed; then no group that matters has one here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from predtrace.engines.aggregates_sql import COUNT_TYPE, sum_type
+from predtrace.engines.exact_division import divisible
+from predtrace.engines.faithful import comparable, readable, unfaithful
+from predtrace.engines.literals import has_literals
+from predtrace.jobs.model import EngineSettings
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    AggregateCall,
+    AntiJoin,
+    Distinct,
+    Except,
+    Filter,
+    GroupBy,
+    InnerJoin,
+    Intersect,
+    Limit,
+    MarkJoin,
+    OneRow,
+    Operator,
+    OuterJoin,
+    RowTransform,
+    ScalarSubquery,
+    Scan,
+    SemiJoin,
+    Sort,
+    Union_,
+)
+from symbolic.expr import Column, Expr, Literal, walk
+from symbolic.types import DataType, Decimal, Integer, Null, type_name
+
+_AVERAGED_AS_DOUBLE = 11
+"""Up to so many digits Spark's optimizer averages decimals as doubles."""
+_INTEGER_SUMMED_SAFELY = 32
+
+
+def plan_obstacle(graph: OperatorGraph, node: int, settings: EngineSettings) -> str | None:
+    """Why DuckDB would not compute the node's rows exactly as Spark did; None if it would.
+
+    Limits are not judged: whether their choice can be repeated depends on the data
+    (`limits.limit_ties`).
+    """
+    for inner in graph.top_down(node):
+        operator = graph[inner]
+        found = (
+            _unreadable(graph.output(inner))
+            or unfaithful(list(expressions_of(operator)), settings)
+            or _literals(expressions_of(operator))
+            or _compared(operator, graph)
+            or _aggregates(operator, settings)
+        )
+        if found is not None:
+            return f"{type(operator).__name__.rstrip('_')}: {found}"
+    return None
+
+
+def expressions_of(operator: Operator) -> Iterable[Expr]:
+    """All expressions that the operator evaluates."""
+    return EXPRESSIONS[type(operator)](operator)
+
+
+def _calls(operator: GroupBy) -> Iterable[AggregateCall]:
+    return (aggregation.call for aggregation in operator.aggregations)
+
+
+def _of_group_by(operator: GroupBy) -> Iterable[Expr]:
+    yield from (key.value for key in operator.keys)
+    for call in _calls(operator):
+        yield from call.args
+        if call.filter is not None:
+            yield call.filter
+
+
+def _nothing(operator: Operator) -> Iterable[Expr]:
+    return ()
+
+
+def _condition(operator: Filter | InnerJoin) -> Iterable[Expr]:
+    return (operator.condition,)
+
+
+EXPRESSIONS: dict[type[Operator], Callable[..., Iterable[Expr]]] = {
+    **dict.fromkeys((Scan, OneRow, Distinct, Union_, Intersect, Except, Limit), _nothing),
+    ScalarSubquery: _nothing,
+    **dict.fromkeys((Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, MarkJoin), _condition),
+    RowTransform: lambda operator: (assignment.value for assignment in operator.assignments),
+    GroupBy: _of_group_by,
+    Sort: lambda operator: (key.value for key in operator.keys),
+}
+"""Operator class to the expressions that its operators evaluate."""
+
+
+def _unreadable(columns: Sequence[Column]) -> str | None:
+    for column in columns:
+        if not readable(column.type):
+            return f"the column {column.name} is of type {type_name(column.type)}"
+    return None
+
+
+def _literals(exprs: Iterable[Expr]) -> str | None:
+    for expr in exprs:
+        for part in walk(expr):
+            if isinstance(part, Literal) and not has_literals(part.type):
+                return f"there are no constants of type {type_name(part.type)}"
+    return None
+
+
+def _compared(operator: Operator, graph: OperatorGraph) -> str | None:
+    """Whether the rows or keys that the operator compares are compared alike."""
+    types: Iterable[DataType]
+    match operator:
+        case GroupBy(keys=keys):
+            types = (key.column.type for key in keys)
+        case Sort(keys=sort_keys):
+            types = (key.value.type for key in sort_keys)
+        case Distinct() | Intersect() | Except():
+            types = (column.type for column in graph.output(operator.id))
+        case _:
+            return None
+    odd = next((t for t in types if not (comparable(t) or isinstance(t, Null))), None)
+    return None if odd is None else f"{type_name(odd)} values are compared otherwise"
+
+
+def _aggregates(operator: Operator, settings: EngineSettings) -> str | None:
+    if not isinstance(operator, GroupBy):
+        return None
+    for call in _calls(operator):
+        condition = FAITHFUL_AGGREGATES.get(call.function, _unknown)
+        found = condition(call, settings) or _repeated(call)
+        if found is not None:
+            return f"{call.function} is not computed exactly as in Spark: {found}"
+    return None
+
+
+def _repeated(call: AggregateCall) -> str | None:
+    """DISTINCT compares the arguments."""
+    odd = next((arg.type for arg in call.args if not comparable(arg.type)), None)
+    if not call.distinct or odd is None:
+        return None
+    return f"{type_name(odd)} values are compared otherwise"
+
+
+AggregateCondition = Callable[[AggregateCall, EngineSettings], "str | None"]
+
+
+def _always(call: AggregateCall, settings: EngineSettings) -> str | None:
+    return None
+
+
+def _unknown(call: AggregateCall, settings: EngineSettings) -> str | None:
+    return UNFAITHFUL_AGGREGATES.get(call.function, "unknown to this engine")
+
+
+def _ordered(call: AggregateCall, settings: EngineSettings) -> str | None:
+    argument = call.args[0].type
+    return None if comparable(argument) else f"{type_name(argument)} values are compared otherwise"
+
+
+def _sum(call: AggregateCall, settings: EngineSettings) -> str | None:
+    match call.args[0].type, call.type:
+        case Integer(bits), Integer(64):
+            # Four thousand million of the largest stay in range.
+            exact = settings.ansi or bits <= _INTEGER_SUMMED_SAFELY
+            return None if exact else "integers overflow otherwise without ANSI mode"
+        case Decimal() as argument, Decimal() as result if result == sum_type(argument):
+            return _overflow(argument, settings)
+    return f"sums of {type_name(call.args[0].type)} depend on the order of the rows"
+
+
+def _avg(call: AggregateCall, settings: EngineSettings) -> str | None:
+    argument = call.args[0].type
+    if not (isinstance(argument, Decimal) and isinstance(call.type, Decimal)):
+        return f"means of {type_name(argument)} are floating-point numbers"
+    if argument.precision <= _AVERAGED_AS_DOUBLE:
+        return f"Spark computes means of {type_name(argument)} as doubles"
+    if not divisible(sum_type(argument), COUNT_TYPE, call.type):
+        return f"means of {type_name(argument)} have too many digits"
+    return _overflow(argument, settings)
+
+
+def _overflow(argument: Decimal, settings: EngineSettings) -> str | None:
+    roomy = settings.ansi or sum_type(argument).precision == argument.precision + 10
+    return None if roomy else "decimals overflow otherwise without ANSI mode"
+
+
+FAITHFUL_AGGREGATES: dict[str, AggregateCondition] = {
+    **dict.fromkeys(("count", "count_if", "bool_and", "bool_or"), _always),
+    **dict.fromkeys(("min", "max"), _ordered),
+    "sum": _sum,
+    "avg": _avg,
+}
+"""Aggregate id to the condition under which DuckDB is exact."""
+
+UNFAITHFUL_AGGREGATES: dict[str, str] = dict.fromkeys(
+    (
+        "stddev_samp", "stddev_pop", "var_samp", "var_pop", "corr", "covar_pop", "covar_samp",
+        "median", "percentile",
+    ),
+    "its floating-point result depends on the order of the rows or on rounding",
+)  # fmt: skip
+"""Aggregate id to why DuckDB is never asked for it."""
