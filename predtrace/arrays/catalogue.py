@@ -1,0 +1,121 @@
+"""The catalogue of an array store: which arrays there are, and which table relates which two.
+
+    {"format": "predtrace arrays", "schema": 1, "sha256": "…",
+     "body": {"arrays": […], "operations": […], "lineage": […]}}
+
+`sha256` is the checksum of the bytes of `body`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+from predtrace.errors import ArrayFormatError
+
+FORMAT = "predtrace arrays"
+SCHEMA = 1
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class ArrayEntry(msgspec.Struct, frozen=True):
+    """A tracked array."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+class OperationEntry(msgspec.Struct, frozen=True):
+    """A call: arrays by name; arguments as JSON; `reused`: no capture was needed."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    args: str
+    reused: bool
+
+
+class LineageEntry(msgspec.Struct, frozen=True):
+    """The table that relates two arrays.
+
+    `table` is the SHA-256 of its file, `operation` the place of its call among the
+    operations, if it came from one.
+    """
+
+    output: str
+    input: str
+    table: str
+    operation: int | None = None
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """All that a store knows but for the tables themselves."""
+
+    arrays: tuple[ArrayEntry, ...] = ()
+    operations: tuple[OperationEntry, ...] = ()
+    lineage: tuple[LineageEntry, ...] = ()
+
+
+class _File(msgspec.Struct):
+    """The envelope. `body` stays undecoded until checksum and schema are known to be good."""
+
+    format: str
+    schema: int
+    sha256: str = ""
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def encode_catalogue(catalogue: Catalogue) -> bytes:
+    """The catalogue as the bytes of its file."""
+    body = msgspec.json.encode(catalogue)
+    file = _File(FORMAT, SCHEMA, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
+    return msgspec.json.encode(file)
+
+
+def decode_catalogue(data: bytes, where: str) -> Catalogue:
+    """The catalogue that `encode_catalogue` wrote.
+
+    `where` names the file in errors. Raises ArrayFormatError if it is no catalogue, is
+    truncated or changed, or was written by a newer predtrace.
+    """
+    try:
+        file = msgspec.json.decode(data, type=_File)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise ArrayFormatError(
+            f"{where} is truncated or no catalogue ({error}); restore it from a copy"
+        ) from error
+    if file.format != FORMAT:
+        raise ArrayFormatError(f"{where} is no catalogue of arrays (format {file.format!r})")
+    if file.schema > SCHEMA:
+        raise ArrayFormatError(
+            f"{where} was written by a newer predtrace (schema {file.schema}; this version reads "
+            f"up to {SCHEMA}): upgrade predtrace to read it"
+        )
+    body = bytes(file.body)
+    if hashlib.sha256(body).hexdigest() != file.sha256:
+        raise ArrayFormatError(
+            f"{where} was changed after it was written (its checksum does not fit); "
+            "restore it from a copy"
+        )
+    try:
+        catalogue = msgspec.json.decode(body, type=Catalogue)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise ArrayFormatError(f"{where} does not hold a valid catalogue ({error})") from error
+    return _checked(catalogue, where)
+
+
+def _checked(catalogue: Catalogue, where: str) -> Catalogue:
+    """The catalogue, if its names, numbers and tables make sense."""
+    names = {array.name for array in catalogue.arrays}
+    if len(names) != len(catalogue.arrays):
+        raise ArrayFormatError(f"{where} names an array twice; restore it from a copy")
+    for entry in catalogue.lineage:
+        known = entry.operation is None or 0 <= entry.operation < len(catalogue.operations)
+        if not (known and {entry.output, entry.input} <= names and _DIGEST.fullmatch(entry.table)):
+            raise ArrayFormatError(
+                f"{where} relates {entry.output!r} and {entry.input!r} by something unknown; "
+                "restore it from a copy"
+            )
+    return catalogue
