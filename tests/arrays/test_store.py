@@ -70,11 +70,9 @@ def test_several_lineages_of_two_arrays_are_united(store: ArrayStore) -> None:
     a, b = store.array("A", (10,)), store.array("B", (10,))
     store.lineage(b, a, flip(10))
     store.lineage(b, a, compress(permuted(10)))
-    assert (
-        store.query([b, a], [0]).cells().tolist()
-        == sorted({(9,), (int(permuted(10).pairs[0, 1]),)}, key=list)
-        or len(store.tables(b, a)) == 2
-    )
+    came_from = {9, int(permuted(10).pairs[0, 1])}
+    assert store.query([b, a], [0]).cells().ravel().tolist() == sorted(came_from)
+    assert len(store.tables(b, a)) == 2
 
 
 def test_equal_tables_are_stored_once(store: ArrayStore) -> None:
@@ -207,8 +205,7 @@ def test_a_write_that_fails_changes_nothing(
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StoreError, match="No space left"):
-        store.lineage("B", "A", sum_axis(6, 5, 1).normalized())
-        store.lineage("C", "B", permuted(12))
+        store.lineage("C", "B", lambda cell: [(0,)])
     with pytest.raises(StoreError, match="No space left"):
         store.array("D", (3,))
     monkeypatch.undo()
