@@ -16,7 +16,7 @@ Run = Callable[[list[np.ndarray]], Any]
 def changed_cells(run: Run, arrays: list[np.ndarray], rng: np.random.Generator) -> list[set[Any]]:
     """For every array, the pairs (output, output cell, input cell) that an experiment showed.
 
-    A cell is drawn anew, moved a little, and made large, small and zero; float arrays only.
+    A cell is drawn anew, moved a little, and made large, small and zero; arrays of numbers.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -24,7 +24,7 @@ def changed_cells(run: Run, arrays: list[np.ndarray], rng: np.random.Generator) 
         found: list[set[Any]] = []
         for number, array in enumerate(arrays):
             seen: set[Any] = set()
-            for cell in np.ndindex(array.shape) if array.dtype.kind == "f" else ():
+            for cell in np.ndindex(array.shape) if array.dtype.kind in "fc" else ():
                 for value in _others(array[cell], rng):
                     copies = [a.copy() for a in arrays]
                     copies[number][cell] = value
@@ -37,8 +37,9 @@ def changed_cells(run: Run, arrays: list[np.ndarray], rng: np.random.Generator) 
     return found
 
 
-def _others(value: float, rng: np.random.Generator) -> list[float]:
-    return [value + 1e-4, value - 0.01, *rng.random(3), 30.0, -30.0, 0.0]
+def _others(value: Any, rng: np.random.Generator) -> list[Any]:
+    imaginary = [value + 0.3j * rng.random(), 0.2 - 30j] if isinstance(value, complex) else []
+    return [*imaginary, value + 1e-4, value - 0.01, *rng.random(3), 30.0, -30.0, 0.0]
 
 
 def _differences(before: list[np.ndarray], after: list[np.ndarray], cell: Any) -> set[Any]:

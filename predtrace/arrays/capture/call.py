@@ -42,7 +42,7 @@ class Quality(str, Enum):
 
 
 class UntrackedCallError(ArrayLineageError):
-    """An operation, or an argument of it, whose lineage is not known; nothing was computed."""
+    """An operation, or an argument of it, whose lineage is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,7 @@ class Call:
     def refuse(self, reason: str) -> UntrackedCallError:
         """The error to raise for a call that cannot be tracked as it stands."""
         return UntrackedCallError(
-            f"{self.name} is not tracked {reason}; compute it outside and track the result, "
-            "or use predtrace.arrays.black_box"
+            f"{self.name} is not tracked {reason}; compute it outside and track the result"
         )
 
     def rerun(self, change: Callable[[Operand], Any]) -> tuple[Array, ...]:

@@ -75,8 +75,9 @@ def capture(
     """Carry out a numpy function and capture the lineage of all its array arguments.
 
     Arrays among the arguments, also in lists and tuples, are operands 0, 1, … in order of
-    appearance; `method` names a method of a universal function. Raises UntrackedCallError, with
-    nothing computed, for functions and arguments whose lineage is not known.
+    appearance; `method` names a method of a universal function. No argument is written to: the
+    new state of an array is an output. Raises UntrackedCallError for functions and arguments
+    whose lineage is not known.
     """
     count = 0
 
@@ -109,7 +110,8 @@ def capture_call(
             )
         state = target.value.copy()
         called(state, *values[1:], **options)
-        result, outputs = None, (state,)
+        result = None
+        outputs: tuple[Array, ...] = (state,)
     else:
         result = called(*values, **options)
         outputs = tuple(arrays_of(result))
@@ -130,8 +132,7 @@ def _rule_of(function: Callable[..., Any], method: str) -> tuple[str, Rule]:
             name += f".{method}"
         why = reason_against(name) or "it has no rule"
         raise UntrackedCallError(
-            f"numpy.{name} is not tracked: {why}; compute it outside and track the result, "
-            "or use predtrace.arrays.black_box"
+            f"numpy.{name} is not tracked: {why}; compute it outside and track the result"
         )
     return found
 
@@ -143,7 +144,7 @@ def _check_arguments(name: str, rule: Rule, args: tuple[Any, ...], kwargs: dict[
     except TypeError as error:
         raise UntrackedCallError(
             f"{name} is not tracked with these arguments ({error}); compute it outside and track "
-            "the result, or use predtrace.arrays.black_box"
+            "the result"
         ) from error
     given = {**bound.arguments, **bound.arguments.get("options", {})}
     if given.get("out") is not None:

@@ -184,4 +184,4 @@ def union(*tables: LineageTable) -> LineageTable:
     """The pairs of any of the tables, which are of the same shapes."""
     columns = zip(*(table.columns() for table in tables), strict=True)
     joined = [np.concatenate(parts) for parts in columns]
-    return LineageTable(tables[0].out_shape, tables[0].in_shape, *joined)  # type: ignore[arg-type]
+    return LineageTable(tables[0].out_shape, tables[0].in_shape, *joined)

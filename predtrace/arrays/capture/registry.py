@@ -46,7 +46,7 @@ UNSUPPORTED: Mapping[str, str] = {
         "busday_count busday_offset is_busday datetime_as_string datetime_data packbits unpackbits"
         " ravel_multi_index unravel_index isnat isdtype"
     ),
-    "calls a function that may do anything to the array; use predtrace.arrays.black_box": (
+    "calls a function that may do anything to the array": (
         "apply_over_axes frompyfunc fromfunction nested_iters"
     ),
     "reads or writes files, buffers or settings": (

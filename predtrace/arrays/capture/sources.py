@@ -196,11 +196,11 @@ def affine(
     # Within the array on every axis, cell numbers and index tuples correspond one to one.
     if (least < 0).any() or (most >= np.array(in_shape)).any():
         return None
-    apart = (abs(steps) > 1).any(axis=1)
+    apart: npt.NDArray[np.bool_] = np.any(abs(steps) > 1, axis=1)
     for k in range(len(in_shape)):
-        sharing = [axis for axis in np.flatnonzero(steps[:, k]) if not apart[axis]]
-        for axis in sorted(sharing, key=lambda axis: out_shape[axis])[:-1]:
-            apart[axis] = True
+        sharing = [int(place) for place in np.flatnonzero(steps[:, k]) if not apart[place]]
+        for place in sorted(sharing, key=lambda place: out_shape[place])[:-1]:
+            apart[place] = True
     sizes = [size if cut else 1 for size, cut in zip(out_shape, apart, strict=True)]
     low = np.indices(sizes).reshape(len(sizes), math.prod(sizes)).T
     high = np.where(apart, low, np.array(out_shape, np.int64) - 1)

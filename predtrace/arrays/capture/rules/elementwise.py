@@ -53,7 +53,9 @@ def _nan_to_num(
 ) -> Edges:
     if not copy:
         raise call.refuse("with copy=False, which writes into its argument")
-    return elementwise(call, x, nan, posinf, neginf)
+    yield from elementwise(call, x)
+    for fill in (nan, posinf, neginf):
+        yield from edge(fill, broadcast, call.shape, shape_of(fill), quality=Quality.SUPERSET)
 
 
 def _angle(call: Call, z: Any, deg: bool = False) -> Edges:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -20,10 +21,18 @@ from predtrace.arrays.capture.call import (
     plain,
     shape_of,
 )
-from predtrace.arrays.capture.regions import constant, everything, no_lineage, separable, whole
+from predtrace.arrays.capture.regions import (
+    broadcast,
+    constant,
+    everything,
+    no_lineage,
+    separable,
+    whole,
+    window,
+)
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import pairs
-from predtrace.arrays.relation import CellRelation
+from predtrace.arrays.relation import CellRelation, LineageTable
 
 
 def _bincount(call: Call, x: Any, /, weights: Any = None, minlength: int = 0) -> Edges:
@@ -47,9 +56,9 @@ def _histogram(
     density: Any = None,
     weights: Any = None,
 ) -> Edges:
-    if isinstance(bins, Operand):
-        raise call.refuse("with tracked bins")
     edges = call.outputs[1]
+    yield from edge(bins, _between, call.shape, shape_of(bins), bool(density))
+    yield from edge(bins, broadcast, edges.shape, shape_of(bins), output=1)
     samples = [np.asarray(plain(a)).reshape(-1)]
     for operand in (a, weights):
         yield from edge(
@@ -62,6 +71,13 @@ def _histogram(
             bool(density),
         )
     yield from edge(a, _chosen_edges, edges.shape, shape_of(a), bins, range, output=1)
+
+
+def _between(out_shape: Shape, in_shape: Shape, density: bool) -> LineageTable:
+    """The two edges of every bin; with `density`, all edges."""
+    if density or len(in_shape) != 1:
+        return everything(out_shape, in_shape)
+    return separable(out_shape, in_shape, [window(0, out_shape[0], 0, 1, in_shape[0])])
 
 
 def _histogram_bin_edges(
@@ -148,10 +164,10 @@ def _bin_numbers(sample: Array, edges: Array) -> Array:
 
 
 def _counted(
-    out_shape: tuple[int, ...],
+    out_shape: Shape,
     samples: Sequence[Array],
     edges: Sequence[Array],
-    in_shape: tuple[int, ...],
+    in_shape: Shape,
     density: bool,
 ) -> CellRelation:
     numbers = [_bin_numbers(sample, found) for sample, found in zip(samples, edges, strict=True)]
@@ -166,10 +182,10 @@ def _counted(
 
 
 def _by_column(
-    out_shape: tuple[int, ...],
+    out_shape: Shape,
     samples: Sequence[Array],
     edges: Sequence[Array],
-    in_shape: tuple[int, ...],
+    in_shape: Shape,
     density: bool,
 ) -> CellRelation:
     """Every coordinate of a counted sample contributes; samples are the rows of the input."""
@@ -179,17 +195,13 @@ def _by_column(
     return CellRelation(out_shape, in_shape, np.concatenate([each, column], axis=1))
 
 
-def _chosen_edges(
-    out_shape: tuple[int, ...], in_shape: tuple[int, ...], bins: Any, range: Any
-) -> Any:
+def _chosen_edges(out_shape: Shape, in_shape: Shape, bins: Any, range: Any) -> Any:
     """Edges depend on the cells unless the caller gave them, or their range."""
     given = range is not None or not isinstance(bins, (int, np.integer, str))
     return (no_lineage if given else everything)(out_shape, in_shape)
 
 
-def _column_edges(
-    out_shape: tuple[int, ...], in_shape: tuple[int, ...], column: int, bins: Any, range: Any
-) -> Any:
+def _column_edges(out_shape: Shape, in_shape: Shape, column: int, bins: Any, range: Any) -> Any:
 
     if _chosen_edges(out_shape, in_shape[:1], bins, range).pair_count() == 0:
         return no_lineage(out_shape, in_shape)

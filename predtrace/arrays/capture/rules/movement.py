@@ -134,7 +134,7 @@ def _pad(call: Call, array: Any, pad_width: Any, mode: Any = "constant", **optio
         raise call.refuse("with a tracked padding")
     if isinstance(array, Operand):
         zeros = {"mode": "constant"} if mode in ("constant", "empty") else {"mode": mode}
-        yield Edge(array, from_ids(np.pad(ids(array.shape), pad_width, **zeros), array.shape))  # type: ignore[call-overload]
+        yield Edge(array, from_ids(np.pad(ids(array.shape), pad_width, **zeros), array.shape))
 
 
 def _triangle(call: Call, m: Any, k: int = 0) -> Edges:

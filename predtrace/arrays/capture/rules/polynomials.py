@@ -126,8 +126,11 @@ def _polyfit(call: Call, x: Any, y: Any, deg: Any, rcond: Any = None, *, w: Any 
 
 
 def _poly(call: Call, seq_of_zeros: Any) -> Edges:
-    """The leading coefficient is one."""
-    yield from edge(seq_of_zeros, _after_first, call.shape, shape_of(seq_of_zeros))
+    """The leading coefficient is one; a matrix stands for its eigenvalues."""
+    shape = shape_of(seq_of_zeros)
+    # of a matrix, some coefficients (the trace) leave cells out
+    quality = Quality.SUPERSET if len(shape) == 2 else Quality.PRECISE
+    yield from edge(seq_of_zeros, _after_first, call.shape, shape, quality=quality)
 
 
 def _after_first(out_shape: Shape, in_shape: Shape) -> LineageTable:

@@ -7,7 +7,6 @@ array, to the cells that it chose.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -36,9 +35,7 @@ def written(target: Operand, values: Any, write: Callable[[Ids, Ids], Any]) -> E
 
 def _setitem(call: Call, target: Any, key: Any, value: Any) -> Edges:
     fixed = plain(key)
-    yield from written(
-        target, value, lambda state, numbers: operator.setitem(state, fixed, numbers)
-    )
+    yield from written(target, value, lambda state, numbers: state.__setitem__(fixed, numbers))
     for part in key if isinstance(key, tuple) else (key,):
         yield from edge(part, _chosen_by, target.shape, key, part)
 
