@@ -1,0 +1,153 @@
+"""Long columns of integers in chunks: any stretch is read without reading the rest.
+
+A chunk holds up to `CHUNK` values, as a column (see `ints`) or, where values follow one
+another, as runs: the first value and the length of each. The smaller one is taken. A
+directory at the front has the chunks' sizes, checksums, and least and greatest values.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from predtrace.arrays.boxes import Flags, Ints
+from predtrace.arrays.ints import Reader, read_ints, varint, write_ints
+from predtrace.errors import ArrayFormatError
+
+CHUNK = 1 << 16
+"""Values of a chunk: few enough to read one for a single value, many enough to be packed well."""
+
+VALUES, RUNS = 0, 1
+_KEPT_CHUNKS = 32
+_CRC = 4
+
+
+def write_column(values: Ints) -> bytes:
+    """A column as bytes: its directory, then its chunks."""
+    stretches = [values[start : start + CHUNK] for start in range(0, len(values), CHUNK)]
+    chunks = [_write_chunk(stretch) for stretch in stretches]
+    directory = (
+        write_ints(np.array([len(chunk) for chunk in chunks], np.int64))
+        + write_ints(np.array([stretch.min() for stretch in stretches], np.int64))
+        + write_ints(np.array([stretch.max() for stretch in stretches], np.int64))
+        + b"".join(zlib.crc32(chunk).to_bytes(_CRC, "little") for chunk in chunks)
+    )
+    head = varint(len(values)) + varint(len(directory)) + directory
+    return head + zlib.crc32(head).to_bytes(_CRC, "little") + b"".join(chunks)
+
+
+class ChunkedColumn:
+    """A column that `write_column` wrote, next in `reader`, which is moved behind it.
+
+    Raises ArrayFormatError if the directory is truncated or damaged; so does reading a
+    damaged chunk.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        begin = reader.place
+        self._count = reader.varint()
+        directory = Reader(reader.take(reader.varint()), reader.where)
+        head = reader.data[begin : reader.place]
+        if zlib.crc32(head) != int.from_bytes(reader.take(_CRC), "little"):
+            raise ArrayFormatError(
+                f"{reader.where} is damaged: a checksum does not fit; rebuild it"
+            )
+        chunks = -(-self._count // CHUNK)
+        sizes = read_ints(directory, chunks)
+        self._least = read_ints(directory, chunks)
+        self._greatest = read_ints(directory, chunks)
+        self._crcs = np.frombuffer(directory.take(_CRC * chunks), "<u4")
+        self._ends = np.cumsum(sizes)
+        self._where = reader.where
+        self._content = reader.take(int(sizes.sum()))
+        self._chunk: Callable[[int], Ints] = lru_cache(maxsize=_KEPT_CHUNKS)(self._read_chunk)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def stretch(self, start: int, stop: int) -> Ints:
+        """The values from `start` up to, but without, `stop`."""
+        parts = [
+            self._chunk(number)[max(0, start - number * CHUNK) : stop - number * CHUNK]
+            for number in range(start // CHUNK, -(-stop // CHUNK))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def take(self, places: Ints) -> Ints:
+        """The values at these places."""
+        values = np.empty(len(places), np.int64)
+        number = places // CHUNK
+        for each in np.unique(number).tolist():
+            here = number == each
+            values[here] = self._chunk(each)[places[here] - each * CHUNK]
+        return values
+
+    def all(self) -> Ints:
+        """All values."""
+        return self.stretch(0, self._count)
+
+    def places_of(self, wanted: Ints) -> Ints:
+        """The places of all values that are in `wanted`, which is sorted.
+
+        Chunks whose least and greatest value leave no room for any are not read.
+        """
+        found = [
+            np.flatnonzero(is_in(self._chunk(number), wanted)) + number * CHUNK
+            for number in self._chunks_with(wanted)
+        ]
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _chunks_with(self, wanted: Ints) -> Iterator[int]:
+        first = np.searchsorted(wanted, self._least, side="left")
+        behind = np.searchsorted(wanted, self._greatest, side="right")
+        yield from np.flatnonzero(first < behind).tolist()
+
+    def _read_chunk(self, number: int) -> Ints:
+        end = int(self._ends[number])
+        begin = int(self._ends[number - 1]) if number else 0
+        chunk = self._content[begin:end]
+        if zlib.crc32(chunk) != self._crcs[number]:
+            raise ArrayFormatError(f"{self._where} is damaged: a checksum does not fit; rebuild it")
+        count = min(CHUNK, self._count - number * CHUNK)
+        values = _read_values(Reader(chunk, self._where), count)
+        values.setflags(write=False)
+        return values
+
+
+def is_in(values: Ints, wanted: Ints) -> Flags:
+    """Whether each value is in `wanted`, which is sorted and not empty."""
+    place = np.searchsorted(wanted, values)
+    place[place == len(wanted)] = 0
+    found: Flags = wanted[place] == values
+    return found
+
+
+def _write_chunk(values: Ints) -> bytes:
+    plain = bytes([VALUES]) + write_ints(values)
+    breaks = np.flatnonzero(values[1:] != values[:-1] + 1) + 1
+    if len(breaks) * 3 > len(values):
+        return plain
+    starts = np.concatenate([[0], breaks])
+    lengths = np.diff(np.concatenate([starts, [len(values)]]))
+    runs = bytes([RUNS]) + varint(len(starts)) + write_ints(values[starts]) + write_ints(lengths)
+    return min(plain, runs, key=len)
+
+
+def _read_values(reader: Reader, count: int) -> Ints:
+    kind = reader.byte()
+    if kind == VALUES:
+        return read_ints(reader, count)
+    runs = reader.varint()
+    if kind != RUNS or runs > count:
+        raise ArrayFormatError(f"{reader.where} is damaged: a chunk's kind is unknown; rebuild it")
+    firsts, lengths = read_ints(reader, runs), read_ints(reader, runs)
+    if int(lengths.sum()) != count:
+        raise ArrayFormatError(f"{reader.where} is damaged: a chunk is too short; rebuild it")
+    ahead = np.cumsum(lengths) - lengths
+    values: Ints = np.arange(count) + np.repeat(firsts - ahead, lengths)
+    return values
