@@ -13,14 +13,20 @@ from predtrace.arrays.capture.capture import capture
 from tests.arrays.perturbation import changed_cells
 from tests.arrays.test_capture_numpy import lineage_pairs
 
-NO_FLOATS = set(
-    "bitwise_and bitwise_or bitwise_xor bitwise_count invert left_shift right_shift gcd lcm isnat"
-    " ldexp".split()
+NO_FLOATS = frozenset(
+    ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_count", "invert", "left_shift"]
+    + ["right_shift", "gcd", "lcm", "isnat", "ldexp"]
 )
 """They refuse float64, or take integers besides."""
 
-FLAT = set("isfinite isinf isnan logical_and logical_or logical_xor logical_not conjugate".split())
-"""Experiments with finite random values need not change these; no cell may be missing still."""
+FLAT = {
+    **dict.fromkeys(("isfinite", "isinf", "isnan"), "all values are finite"),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "one decides"),
+    **dict.fromkeys(("equal", "not_equal"), "random values are never equal"),
+    **dict.fromkeys(("nextafter", "spacing"), "changes are below the tolerance"),
+    "heaviside": "the second operand is the value at zero only",
+}
+"""What experiments need not change, and why; no cell may be missing still."""
 
 UFUNCS = sorted(
     {
