@@ -13,10 +13,10 @@ from predtrace.arrays.capture.capture import capture
 from tests.arrays.perturbation import changed_cells
 from tests.arrays.test_capture_numpy import lineage_pairs
 
-NO_FLOATS = frozenset(
-    ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_count", "invert", "left_shift"]
-    + ["right_shift", "gcd", "lcm", "isnat", "ldexp"]
-)
+NO_FLOATS = {
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_count", "invert", "left_shift"),
+    *("right_shift", "gcd", "lcm", "isnat", "ldexp"),
+}
 """They refuse float64, or take integers besides."""
 
 FLAT = {
