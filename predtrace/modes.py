@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
-from predtrace.engines.base import Link, ReplayedLink, ScanRequest, StoredLink, TargetLink
+import msgspec
+
+from predtrace.engines.base import (
+    Link,
+    RefinedLink,
+    ReplayedLink,
+    ScanRequest,
+    SetRequest,
+    StoredLink,
+    TargetLink,
+)
 from predtrace.errors import NonDeterministicError, PredTraceError
-from predtrace.inference.plan import Intermediate, LineagePlan, Replay
-from predtrace.jobs.model import Job, Source
+from predtrace.inference.plan import (
+    Intermediate,
+    LineagePlan,
+    RefinedPlan,
+    Replay,
+    Restriction,
+    ValueSet,
+)
+from predtrace.jobs.model import Job
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Operator, Scan
+from symbolic.expr import Expr, Param, conjunction, same
 
 AUTO = "auto"
 STORED = "stored"
 REPLAYED = "replayed"
-MODES = (AUTO, STORED, REPLAYED)
+REFINED = "refined"
+MODES = (AUTO, STORED, REPLAYED, REFINED)
 """The modes of answering that there are."""
-_PLANNED = ("indexed", "refined")
+_PLANNED = ("indexed",)
 
 
 def choose_mode(job: Job, plan: LineagePlan, mode: str) -> tuple[str, str]:
@@ -52,6 +72,14 @@ def missing_intermediates(job: Job, plan: LineagePlan) -> tuple[Intermediate, ..
     return tuple(item for item in plan.intermediates if item.binding not in there)
 
 
+def labelled_plan(job: Job, plan: LineagePlan, mode: str) -> LineagePlan:
+    """The plan with the scans' predicates and labels as the mode has them."""
+    if mode != REFINED:
+        return plan
+    refined = _refinement(job, plan.aggregates)
+    return msgspec.structs.replace(plan, scans=refined.scans)
+
+
 def scan_requests(
     job: Job, graph: OperatorGraph, plan: LineagePlan, mode: str, folder: Path
 ) -> dict[int, ScanRequest]:
@@ -59,18 +87,97 @@ def scan_requests(
 
     Raises NonDeterministicError if a replay would not repeat what the job did.
     """
-    sources = {source.name: source for source in job.sources}
+    if mode == REFINED:
+        return _refined_requests(job, graph, _refinement(job, plan.aggregates))
     links = _stored_links(job, plan, folder) if mode == STORED else _replayed(job, graph, plan)
     by_node = {lineage.node: lineage for lineage in plan.scans}
     return {
-        scan.id: ScanRequest(
-            source=sources[scan.table],
-            columns=scan.columns,
-            predicate=by_node[scan.id].predicate,
-            link=links[by_node[scan.id].binding],
-        )
+        scan.id: _request(job, scan, by_node[scan.id].predicate, links[by_node[scan.id].binding])
         for scan in graph.scans()
     }
+
+
+def _request(job: Job, scan: Scan, predicate: Expr, link: Link) -> ScanRequest:
+    (source,) = (source for source in job.sources if source.name == scan.table)
+    return ScanRequest(source=source, columns=scan.columns, predicate=predicate, link=link)
+
+
+def _refined_requests(
+    job: Job, graph: OperatorGraph, refined: RefinedPlan
+) -> dict[int, ScanRequest]:
+    target = TargetLink()
+    sets = tuple(
+        SetRequest(
+            node=found.node,
+            source=_set_source(job, graph, found, target),
+            columns=found.columns,
+            predicate=found.predicate,
+            memberships=found.memberships,
+        )
+        for found in refined.sets
+    )
+    # A scan may have columns that the target has, too: the set's get ids of their own.
+    first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
+    requests = {}
+    for found in refined.sets:
+        scan = graph[found.node]
+        if not isinstance(scan, Scan):
+            continue
+        if not found.columns:
+            requests[scan.id] = _request(job, scan, found.predicate, target)
+            continue
+        renamed = tuple(
+            msgspec.structs.replace(column, id=first + column.id) for column in found.columns
+        )
+        in_set = (
+            same(column, Param(0, other.id, other.name, other.type, other.nullable))
+            for column, other in zip(found.columns, renamed, strict=True)
+        )
+        predicate = conjunction(found.predicate, *in_set)
+        link = RefinedLink(
+            sets=sets,
+            acyclic=refined.acyclic,
+            node=found.node,
+            columns=found.columns,
+            renamed=renamed,
+            predicate=predicate,
+            parent=target,
+        )
+        requests[scan.id] = _request(job, scan, predicate, link)
+    return requests
+
+
+def _set_source(
+    job: Job, graph: OperatorGraph, found: ValueSet, target: Link
+) -> ScanRequest | ReplayedLink:
+    operator = graph[found.node]
+    if isinstance(operator, Scan):
+        return _request(job, operator, found.predicate, target)
+    return ReplayedLink(
+        graph=graph,
+        node=found.node,
+        scans=_restricted(job, graph, found.restrictions, target),
+        columns=graph.output(found.node),
+        predicate=found.predicate,
+        parent=target,
+    )
+
+
+def _refinement(job: Job, aggregates: str) -> RefinedPlan:
+    scans = (operator for operator in job.graph if isinstance(operator, Scan))
+    sizes = {source.name: sum(file.size for file in source.files) for source in job.sources}
+    return _inferred_refinement(
+        job.graph, job.root, aggregates, tuple((scan.id, sizes[scan.table]) for scan in scans)
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _inferred_refinement(
+    operators: tuple[Operator, ...], root: int, aggregates: str, sizes: tuple[tuple[int, int], ...]
+) -> RefinedPlan:
+    from predtrace.inference.refinement import infer_refinement
+
+    return infer_refinement(OperatorGraph(operators, root), aggregates, dict(sizes))
 
 
 def _stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
@@ -94,7 +201,6 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
     links: dict[int, Link] = {0: TargetLink()}
     if not plan.intermediates:
         return links
-    sources = {source.name: source for source in job.sources}
     replays = {replay.binding: replay for replay in _replays(job.graph, job.root, plan)}
     for item in plan.intermediates:
         refuse_unrepeatable(graph, item.node)
@@ -102,7 +208,7 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
         links[item.binding] = ReplayedLink(
             graph=graph,
             node=item.node,
-            scans=_restricted(graph, sources, replays[item.binding], parent),
+            scans=_restricted(job, graph, replays[item.binding].restrictions, parent),
             columns=item.columns,
             predicate=item.predicate,
             parent=parent,
@@ -111,18 +217,13 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
 
 
 def _restricted(
-    graph: OperatorGraph, sources: dict[str, Source], replay: Replay, parent: Link
+    job: Job, graph: OperatorGraph, restrictions: Sequence[Restriction], parent: Link
 ) -> dict[int, ScanRequest]:
     requests = {}
-    for restriction in replay.restrictions:
+    for restriction in restrictions:
         scan = graph[restriction.node]
         assert isinstance(scan, Scan)
-        requests[scan.id] = ScanRequest(
-            source=sources[scan.table],
-            columns=scan.columns,
-            predicate=restriction.predicate,
-            link=parent,
-        )
+        requests[scan.id] = _request(job, scan, restriction.predicate, parent)
     return requests
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from predtrace.engines.base import (
     Engine,
     Evaluation,
-    ReplayedLink,
+    LookedUp,
     ScanRequest,
-    StoredLink,
     Targets,
 )
 from predtrace.engines.duckdb import DuckDBEngine
@@ -24,7 +23,7 @@ from predtrace.errors import EngineError, PredTraceError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.lineage import Lineage, Question, check_sources
-from predtrace.modes import AUTO, choose_mode, scan_requests
+from predtrace.modes import AUTO, choose_mode, labelled_plan, scan_requests
 from predtrace.targets import Wishes, check_target, stored_targets, trusted_targets
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
@@ -73,6 +72,7 @@ def ask(
         )
     if mode == AUTO:
         notes.insert(0, f"mode {chosen_mode}: {reason}")
+    plan = labelled_plan(job, plan, chosen_mode)
     return Lineage(question, plan, requests, scans, chosen_mode, len(wishes.targets), notes)
 
 
@@ -144,7 +144,7 @@ def choose_engine(
 
 def engine_for(
     job: Job,
-    links: Sequence[StoredLink | ReplayedLink],
+    links: Sequence[LookedUp],
     engine: str,
     spark: SparkSession | None,
 ) -> tuple[Engine, str | None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Union
 import msgspec
 
 from predtrace.errors import EngineError
+from predtrace.inference.plan import Membership
 from predtrace.jobs.model import EngineSettings, Source
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column, Expr
@@ -77,7 +78,39 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     parent: Link
 
 
-Link = Union[TargetLink, StoredLink, ReplayedLink]
+class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A value set of refinement: the distinct tuples of `columns` for each target row.
+
+    They are taken from the rows of `source` that `predicate` selects for the target
+    row; `memberships` name the other sets that narrow it down.
+    """
+
+    node: int
+    source: ScanRequest | ReplayedLink
+    columns: tuple[Column, ...]
+    predicate: Expr
+    memberships: tuple[Membership, ...]
+
+
+class RefinedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The tuples of scan `node`'s value set, beside the values of their target row.
+
+    All links of a question share `sets`, in the order of the first pass. `columns` are
+    the set's, `renamed` what their values are called as params: the target may have the
+    same columns. `predicate` is the scan's, over both.
+    """
+
+    sets: tuple[SetRequest, ...]
+    acyclic: bool
+    node: int
+    columns: tuple[Column, ...]
+    renamed: tuple[Column, ...]
+    predicate: Expr
+    parent: Link
+
+
+Link = Union[TargetLink, StoredLink, ReplayedLink, RefinedLink]
+LookedUp = Union[StoredLink, ReplayedLink, RefinedLink]
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +125,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     link: Link
 
 
-def links_of(requests: Iterable[ScanRequest]) -> Iterator[StoredLink | ReplayedLink]:
+def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
     """All links that answering the requests goes through, but the targets."""
     seen: set[Link] = set()
     for request in requests:
@@ -109,8 +142,31 @@ def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
         yield request.predicate
     for link in links_of(requests):
         yield link.predicate
-        if isinstance(link, ReplayedLink):
-            yield from (scan.predicate for scan in link.scans.values())
+        yield from (scan.predicate for scan in scans_of(link))
+        if isinstance(link, RefinedLink):
+            yield from (request.predicate for request in link.sets)
+
+
+def scans_of(link: LookedUp) -> Iterator[ScanRequest]:
+    """The scans that computing a link's rows reads."""
+    match link:
+        case ReplayedLink(scans=scans):
+            yield from scans.values()
+        case RefinedLink(sets=sets):
+            for request in sets:
+                if isinstance(request.source, ReplayedLink):
+                    yield from scans_of(request.source)
+                else:
+                    yield request.source
+
+
+def replays_of(link: LookedUp) -> Iterator[ReplayedLink]:
+    """The replays that computing a link's rows takes."""
+    match link:
+        case ReplayedLink():
+            yield link
+        case RefinedLink(sets=sets):
+            yield from (r.source for r in sets if isinstance(r.source, ReplayedLink))
 
 
 class Rows(Protocol):
@@ -145,6 +201,10 @@ class Rows(Protocol):
 class Evaluation(Protocol):
     """One question on one engine: bound rows are shared among its scans."""
 
+    @property
+    def passes(self) -> int | None:
+        """How many passes refinement took; None before, or without it."""
+
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
 
@@ -172,9 +232,7 @@ class Engine(Protocol):
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why the engine cannot answer the requests exactly; None if it can."""
 
-    def link_obstacle(
-        self, link: StoredLink | ReplayedLink, settings: EngineSettings
-    ) -> str | None:
+    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """Why the engine cannot read, or compute again, the link's rows; None if it can."""
 
     def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:

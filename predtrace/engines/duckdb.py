@@ -24,8 +24,11 @@ from sqlglot import exp
 from predtrace.engines.base import (
     TARGET,
     Link,
+    LookedUp,
+    RefinedLink,
     ReplayedLink,
     ScanRequest,
+    SetRequest,
     StoredLink,
     TargetLink,
     Targets,
@@ -33,6 +36,8 @@ from predtrace.engines.base import (
     links_of,
     physical_name,
     prepare_folder,
+    replays_of,
+    scans_of,
 )
 from predtrace.engines.dialects import DUCKDB_DIALECT
 from predtrace.engines.duckdb_source import (
@@ -46,6 +51,7 @@ from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.query import Bound, Queries, RowsQuery
+from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query
 from predtrace.engines.relational import plan_query
 from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.errors import EngineError
@@ -78,14 +84,15 @@ class DuckDBEngine:
                 return found
         return unfaithful(list(expressions_of(requests)), settings)
 
-    def link_obstacle(
-        self, link: StoredLink | ReplayedLink, settings: EngineSettings
-    ) -> str | None:
+    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
-        if isinstance(link, ReplayedLink):
-            sources = (source_obstacle(request.source) for request in link.scans.values())
-            found = next(filter(None, sources), None)
-            return found or plan_obstacle(link.graph, link.node, settings)
+        obstacles = itertools.chain(
+            (source_obstacle(request.source) for request in scans_of(link)),
+            (plan_obstacle(replay.graph, replay.node, settings) for replay in replays_of(link)),
+        )
+        found = next(filter(None, obstacles), None)
+        if found is not None or not isinstance(link, StoredLink):
+            return found
         for column in link.columns:
             if not readable(column.type):
                 return f"the stored column {column.name} is of type {type_name(column.type)}"
@@ -108,6 +115,8 @@ class DuckDBEvaluation:
         self._zone = settings.time_zone
         self._queries = Queries("duckdb", DUCKDB, targets.numbered)
         self._bounds: dict[Link, Bound] = {}
+        self._refined: dict[tuple[SetRequest, ...], Refined] = {}
+        self._table_numbers = itertools.count()
         self._stored_types: dict[tuple[str, ...], dict[str, str]] = {}
         self._file_types: dict[tuple[str, ...], str] = {}
         self._lock = threading.RLock()
@@ -149,9 +158,8 @@ class DuckDBEvaluation:
         for link in links_of(requests):
             if isinstance(link, StoredLink):
                 self._stored(link.folder, link.columns)
-            else:
-                for request in link.scans.values():
-                    self._source(request.source, request.columns)
+            for request in scans_of(link):
+                self._source(request.source, request.columns)
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with what is known of the bound row put in."""
@@ -196,23 +204,48 @@ class DuckDBEvaluation:
             return self._bounds[link]
 
     def _make_bound(self, link: Link) -> Bound:
-        name = f"bound{len(self._bounds)}"
+        if isinstance(link, RefinedLink):
+            query = bound_query(link, self._refine(link))
+            return self._described(self.materialized(query)[0], bound_columns(link, self._targets))
         if not isinstance(link, TargetLink):
             # The parent comes first, and takes a number of its own.
             parent = self._bound(link.parent)
-            name = f"bound{len(self._bounds)}"
             if isinstance(link, StoredLink):
                 rows = self._stored(link.folder, link.columns)
             else:
                 rows = self._replayed(link)
             query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
-            with self.cursor() as cursor:
-                cursor.execute(f"CREATE TABLE {name} AS {query.sql('duckdb')}")
-            return self._described(name, link.columns)
+            return self._described(self.materialized(query)[0], link.columns)
         with self.cursor() as cursor:
             cursor.register("given_targets", self._targets.rows)
-            cursor.execute(f"CREATE TABLE {name} AS SELECT DISTINCT * FROM given_targets")
-        return self._described(name, self._targets.columns)
+            cursor.execute("CREATE TABLE targets AS SELECT DISTINCT * FROM given_targets")
+        return self._described("targets", self._targets.columns)
+
+    def materialized(self, query: exp.Query) -> tuple[str, int]:
+        """Compute a query once; the name of its table and its number of rows."""
+        name = f"bound{next(self._table_numbers)}"
+        with self.cursor() as cursor:
+            made = cursor.execute(f"CREATE TABLE {name} AS {query.sql('duckdb')}").fetchone()
+        assert made is not None
+        return name, int(made[0])
+
+    def set_source(self, request: SetRequest) -> exp.Expr:
+        """The relation that a value set is taken from."""
+        if isinstance(request.source, ReplayedLink):
+            return self._replayed(request.source)
+        return self._source(request.source.source, request.source.columns)
+
+    def _refine(self, link: RefinedLink) -> Refined:
+        """The value sets, which all scans of the question share."""
+        if link.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(link.parent))
+            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
+        return self._refined[link.sets]
+
+    @property
+    def passes(self) -> int | None:
+        """How many passes refinement took; None before, or without it."""
+        return max((refined.passes for refined in self._refined.values()), default=None)
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
         """The rows of a node, computed again from what it needs of the sources."""

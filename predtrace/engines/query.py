@@ -66,6 +66,10 @@ class Queries:
         self.numbered = numbered
         self._spellings = spellings
 
+    def telling_apart(self, numbered: bool) -> Queries:
+        """The same for other targets."""
+        return Queries(self.dialect, self._spellings, numbered)
+
     def bound_rows(
         self, stored: exp.Expr, columns: Sequence[Column], predicate: Expr, parent: Bound
     ) -> exp.Select:
@@ -81,7 +85,7 @@ class Queries:
         if request.predicate == TRUE:
             return source
         columns = [exp.column(physical_name(column.id), table="s") for column in request.columns]
-        plain = Queries(self.dialect, self._spellings, numbered=False)
+        plain = self.telling_apart(False)
         return plain.match(source, request.predicate, bound).project(*columns).subquery()
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:

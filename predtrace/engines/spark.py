@@ -18,8 +18,11 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     Link,
+    LookedUp,
+    RefinedLink,
     ReplayedLink,
     ScanRequest,
+    SetRequest,
     StoredLink,
     TargetLink,
     Targets,
@@ -29,6 +32,7 @@ from predtrace.engines.base import (
 from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
+from predtrace.engines.refining import Refined, Refiner, bound_query
 from predtrace.engines.relational import plan_query
 from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.values import row_literals, with_file_dictionary
@@ -69,9 +73,7 @@ class SparkEngine:
         """None: what Spark computed, Spark evaluates."""
         return None
 
-    def link_obstacle(
-        self, link: StoredLink | ReplayedLink, settings: EngineSettings
-    ) -> str | None:
+    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark computes again."""
         return None
 
@@ -116,6 +118,7 @@ class SparkEvaluation:
         self._targets = targets
         self._queries = Queries("spark", SPARK, targets.numbered)
         self._bounds: dict[Link, Bound] = {}
+        self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._views = 0
 
     def bound(self, link: Link) -> pa.Table:
@@ -202,7 +205,10 @@ class SparkEvaluation:
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
         return self.session.createDataFrame(self._targets.rows, schema).distinct()
 
-    def _linked_bound(self, link: StoredLink | ReplayedLink) -> Bound:
+    def _linked_bound(self, link: LookedUp) -> Bound:
+        if isinstance(link, RefinedLink):
+            query = bound_query(link, self._refine(link))
+            return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
         parent = self._bound(link.parent)
         if isinstance(link, StoredLink):
             rows = self._view(self._stored(link), "stored")
@@ -212,9 +218,37 @@ class SparkEvaluation:
         frame = self.session.sql(query.sql("spark"))
         if isinstance(link, ReplayedLink):
             # All scans of the question ask for these rows: they are computed once.
-            frame = frame.persist()
-            weakref.finalize(self, _release, frame)
+            frame = self._kept(frame)
         return Bound(name=self._view(frame, "bound").name)
+
+    def _kept(self, frame: DataFrame) -> DataFrame:
+        """The frame, computed when first read and then kept, in memory or on disk."""
+        frame = frame.persist()
+        weakref.finalize(self, _release, frame)
+        return frame
+
+    def materialized(self, query: exp.Query) -> tuple[str, int]:
+        """Compute a query once; the name of its view and its number of rows."""
+        frame = self._kept(self.session.sql(query.sql("spark")))
+        return self._view(frame, "set").name, frame.count()
+
+    def set_source(self, request: SetRequest) -> exp.Expr:
+        """The relation that a value set is taken from."""
+        if isinstance(request.source, ReplayedLink):
+            return self._replayed(request.source)
+        return self._source(request.source.source, request.source.columns, identity=False)
+
+    def _refine(self, link: RefinedLink) -> Refined:
+        """The value sets, which all scans of the question share."""
+        if link.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(link.parent))
+            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
+        return self._refined[link.sets]
+
+    @property
+    def passes(self) -> int | None:
+        """How many passes refinement took; None before, or without it."""
+        return max((refined.passes for refined in self._refined.values()), default=None)
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
         """The rows of a node, computed again from what it needs of the sources."""

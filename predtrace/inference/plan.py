@@ -94,7 +94,7 @@ class Membership(msgspec.Struct, frozen=True):
 
     node: int
     columns: tuple[int, ...]
-    args: tuple[Expr, ...]
+    args: tuple[Column, ...]
 
 
 class ValueSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -160,14 +160,15 @@ def _memberships(node: int, predicate: Expr) -> Iterator[Membership]:
     found = []
     for term in conjuncts(predicate):
         match term:
-            case Call(function="member", args=(ParamSet() as values, *args)) if (
-                values.scan != node and column_ids(term)
-            ):
-                found.append(Membership(values.scan, values.columns, tuple(args)))
+            case Call(function="member", args=(ParamSet() as values, *args)) if values.scan != node:
+                pairs = zip(values.columns, args, strict=True)
+                own = [(theirs, arg) for theirs, arg in pairs if isinstance(arg, Column)]
+                if own:
+                    found.append(Membership(values.scan, *map(tuple, zip(*own, strict=True))))
     for one in found:
-        pairs = set(zip(one.columns, one.args, strict=True))
+        own_pairs = set(zip(one.columns, one.args, strict=True))
         if not any(
-            other.node == one.node and pairs < set(zip(other.columns, other.args, strict=True))
+            other.node == one.node and own_pairs < set(zip(other.columns, other.args, strict=True))
             for other in found
         ):
             yield one

@@ -1,0 +1,169 @@
+"""Phase 4 of iterative refinement: value sets, computed and narrowed down in an engine.
+
+A value set is a table of tuples, each beside the number of the target row it is for. The
+first pass computes the sets in the plan's order, each cut by those before it; the passes
+after that go through them backwards, forwards and so on. A set only ever loses tuples,
+so that an unchanged number of them means an unchanged set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import TARGET, RefinedLink, SetRequest, Targets, physical_name
+from predtrace.engines.query import Bound, Queries
+from predtrace.inference.plan import Membership
+from symbolic.expr import Column, call, conjuncts, params_of
+
+MOST_PASSES = 12
+"""Cyclic joins may narrow down one tuple a pass: after so many the answer stays as it is."""
+_GIVEN = "given"
+
+
+class Workspace(Protocol):
+    """What the engine does for refinement."""
+
+    def set_source(self, request: SetRequest) -> exp.Expr:
+        """The relation that a value set is taken from, with physical column names."""
+
+    def materialized(self, query: exp.Query) -> tuple[str, int]:
+        """Compute a query once; the name of its result and its number of rows."""
+
+
+class Refined(msgspec.Struct, frozen=True):
+    """The value sets of a question: table names by node; how many passes they took."""
+
+    tables: dict[int, str]
+    passes: int
+    targets: Bound
+
+
+class Refiner:
+    """Computes the value sets of one question."""
+
+    def __init__(self, workspace: Workspace, queries: Queries, targets: Bound) -> None:
+        self._workspace = workspace
+        self._single = targets.rows == 1 and targets.values is not None
+        self._queries = queries.telling_apart(not self._single)
+        self._targets = self._numbered(targets)
+        self._tables: dict[int, str] = {}
+        self._rows: dict[int, int] = {}
+
+    def run(self, sets: Sequence[SetRequest], *, acyclic: bool) -> Refined:
+        """Compute and reduce; after two passes an acyclic join has nothing left to lose."""
+        used = [request for request in sets if request.columns]
+        for request in used:
+            self._compute(request)
+        passes = 1
+        most = 2 if acyclic else MOST_PASSES
+        changed = len(used) > 1
+        while changed and passes < most:
+            passes += 1
+            order = used if passes % 2 else used[::-1]
+            lost = [self._reduce(request) for request in order]
+            changed = any(lost)
+        return Refined(self._tables, passes, self._targets)
+
+    def _numbered(self, targets: Bound) -> Bound:
+        """The target rows with a number each, beside that of the target they belong to."""
+        if self._single:
+            return targets
+        number = exp.Window(
+            this=exp.func("row_number"), order=exp.Order(expressions=[exp.column(TARGET)])
+        )
+        rows = exp.select(
+            exp.alias_(number, TARGET),
+            exp.alias_(exp.column(TARGET), _GIVEN),
+            exp.Star(except_=[exp.column(TARGET)]),
+        ).from_(exp.to_table(targets.name))
+        name, count = self._workspace.materialized(rows)
+        return Bound(name=name, rows=count, never_null=targets.never_null)
+
+    def _compute(self, request: SetRequest) -> None:
+        source = self._workspace.set_source(request)
+        match = self._queries.match(source, request.predicate, self._targets)
+        body = self._joined(match.body, request, match.target)
+        columns = [_of("s", column.id) for column in request.columns]
+        query = body.select(exp.alias_(match.target.copy(), TARGET), *columns).distinct()
+        self._keep(request.node, query)
+
+    def _reduce(self, request: SetRequest) -> bool:
+        """Drop the tuples that other sets rule out; whether there were any."""
+        if not any(m.node in self._tables for m in request.memberships):
+            return False
+        table = exp.alias_(exp.to_table(self._tables[request.node]), "s", table=True)
+        body = self._joined(exp.Select().from_(table), request, exp.column(TARGET, table="s"))
+        columns = [_of("s", column.id) for column in request.columns]
+        query = body.select(exp.column(TARGET, table="s"), *columns)
+        before = self._rows[request.node]
+        if before:
+            self._keep(request.node, query)
+        return self._rows[request.node] != before
+
+    def _keep(self, node: int, query: exp.Query) -> None:
+        self._tables[node], self._rows[node] = self._workspace.materialized(query)
+
+    def _joined(self, body: exp.Select, request: SetRequest, target: exp.Expr) -> exp.Select:
+        """The rows whose memberships hold in the sets computed so far."""
+        for number, membership in enumerate(request.memberships):
+            table = self._tables.get(membership.node)
+            if table is None:
+                continue
+            name = f"m{number}"
+            on = [
+                (exp.EQ if self._never_null(request, column) else exp.NullSafeEQ)(
+                    this=_of("s", column.id), expression=_of(name, theirs)
+                )
+                for theirs, column in pairs(membership)
+            ]
+            if not self._single:
+                on.append(exp.EQ(this=target.copy(), expression=exp.column(TARGET, table=name)))
+            other = exp.alias_(exp.to_table(table), name, table=True)
+            body = body.join(other, on=exp.and_(*on), join_type="semi")
+        return body
+
+    def _never_null(self, request: SetRequest, column: Column) -> bool:
+        return call("is_not_null", column) in conjuncts(request.predicate)
+
+
+def pairs(membership: Membership) -> list[tuple[int, Column]]:
+    """The columns of the other set, each with the own column that must be equal."""
+    both = zip(membership.columns, membership.args, strict=True)
+    return [(theirs, arg) for theirs, arg in both if isinstance(arg, Column)]
+
+
+def bound_columns(link: RefinedLink, targets: Targets) -> tuple[Column, ...]:
+    """The columns of a refined scan's bound rows."""
+    read = _read_of_targets(link)
+    return (*(column for column in targets.columns if column.id in read), *link.renamed)
+
+
+def bound_query(link: RefinedLink, refined: Refined) -> exp.Query:
+    """The rows that bind a scan's predicate: its tuples, and the target's values that it reads."""
+    targets = refined.targets
+    given = _GIVEN if targets.values is None else TARGET
+    values: list[exp.Expr] = [exp.alias_(exp.column(given, table="t"), TARGET)]
+    values += [_of("t", column) for column in sorted(_read_of_targets(link))]
+    query = exp.select(*values).from_(exp.alias_(exp.to_table(targets.name), "t", table=True))
+    renamed = zip(link.columns, link.renamed, strict=True)
+    taken = [exp.alias_(_of("v", c.id), physical_name(r.id)) for c, r in renamed]
+    table = exp.alias_(exp.to_table(refined.tables[link.node]), "v", table=True)
+    same_row: exp.Expr = exp.true()
+    if targets.values is None:
+        same_row = exp.EQ(
+            this=exp.column(TARGET, table="t"), expression=exp.column(TARGET, table="v")
+        )
+    return query.select(*taken).join(table, on=same_row, join_type="inner").distinct()
+
+
+def _of(table: str, column: int) -> exp.Column:
+    return exp.column(physical_name(column), table=table)
+
+
+def _read_of_targets(link: RefinedLink) -> set[int]:
+    own = {column.id for column in link.renamed}
+    return {param.column for param in params_of(link.predicate)} - own
