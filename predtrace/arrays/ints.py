@@ -34,7 +34,7 @@ _WORD = 64
 _WORTH_ZSTD = 24
 """Bytes below which zstd's own frame outweighs what it could save."""
 
-_SMALL = 1 << 16
+_SMALL = 1 << 13
 _LEVELS = {True: 12, False: 3}
 """zstd's level by whether the content is small."""
 
@@ -127,13 +127,15 @@ def read_ints(reader: Reader, count: int) -> Ints:
     if style == CONSTANT:
         return np.full(count, base, np.int64)
     if transform == OFFSETS:
-        return _content(reader, packing, count).view(np.int64) + base
+        rest = _content(reader, packing, count).view(np.int64)
+        rest += base
+        return rest
     if transform != DIFFERENCES:
         raise ArrayFormatError(f"{reader.where} is damaged: a column's style {style} is unknown")
     step = reader.signed()
     values = np.empty(count, np.int64)
     values[0] = base
-    values[1:] = _content(reader, packing, count - 1).view(np.int64) + step
+    np.add(_content(reader, packing, count - 1).view(np.int64), step, out=values[1:])
     return np.cumsum(values, out=values)
 
 
@@ -224,9 +226,11 @@ def _content(reader: Reader, packing: int, count: int) -> Unsigned:
         raise ArrayFormatError(f"{reader.where} is damaged: a column has the wrong length")
     if packing == PACKED_ZSTD:
         return unpack_bits(content, count, width)
-    values = np.zeros((count, 8), np.uint8)
-    values[:, :planes] = np.frombuffer(content, np.uint8).reshape(planes, count).T
-    return values.view("<u8").reshape(-1)
+    lowest, *higher = np.frombuffer(content, np.uint8).reshape(planes, count)
+    values = lowest.astype(np.uint64)
+    for number, plane in enumerate(higher, start=1):
+        values |= plane.astype(np.uint64) << np.uint64(8 * number)
+    return values
 
 
 def _lanes(values: Unsigned) -> Unsigned:

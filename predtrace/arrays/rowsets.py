@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints
+from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints, distinct
 from predtrace.arrays.chunked import ChunkedColumn, write_column
 from predtrace.arrays.files import write_whole
 from predtrace.arrays.ints import Reader
@@ -29,6 +29,7 @@ MAGIC = b"PRI"
 VERSION = 1
 _HEAD = len(MAGIC) + 1
 _COLUMNS = 4
+_WORTH_SHARING = 4
 
 
 class RowIndex:
@@ -124,7 +125,7 @@ class RowIndex:
 
     def rows_of(self, target_numbers: Ints) -> Ints:
         """The ids of any of these targets, sorted, each once; of unknown targets there are none."""
-        sets = self._sets_at(self._places_of(np.unique(target_numbers)))
+        sets = self._sets_at(self._places_of(distinct(target_numbers.astype(np.int64))))
         if not len(sets):
             return np.empty(0, np.int64)
         begins, ends = self._starts.take(sets), self._starts.take(sets + 1)
@@ -135,18 +136,18 @@ class RowIndex:
             self._ids.stretch(begin, end)
             for begin, end in zip(begins[firsts].tolist(), ends[lasts].tolist(), strict=True)
         ]
-        return parts[0] if len(sets) == 1 else np.unique(np.concatenate(parts))
+        return parts[0] if len(sets) == 1 else distinct(np.concatenate(parts))
 
     def targets_of(self, ids: Ints) -> Ints:
         """The targets that any of these ids led to, sorted.
 
         Reads all chunks that may hold one of the ids; `inverse` is an index for that.
         """
-        wanted = np.unique(ids).astype(np.int64)
+        wanted = distinct(ids.astype(np.int64))
         places = self._ids.places_of(wanted)
         if not len(places):
             return np.empty(0, np.int64)
-        sets = np.unique(np.searchsorted(self._starts.all(), places, side="right") - 1)
+        sets = distinct(np.searchsorted(self._starts.all(), places, side="right") - 1)
         found = self._sets.places_of(sets) if self._shared else sets
         return self._targets.take(found)
 
@@ -176,7 +177,7 @@ class RowIndex:
         return self._targets.places_of(wanted)
 
     def _sets_at(self, places: Ints) -> Ints:
-        return np.unique(self._sets.take(places)) if self._shared else places
+        return distinct(self._sets.take(places)) if self._shared else places
 
 
 def _normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
@@ -187,7 +188,7 @@ def _normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
     if (int(targets.max()) + 1) * size < KEY_LIMIT:
         key = targets * size + ids
         if not bool((key[1:] > key[:-1]).all()):
-            return np.divmod(np.unique(key), size)
+            return np.divmod(distinct(key), size)
         return targets, ids
     order = np.lexsort((ids, targets))
     targets, ids = targets[order], ids[order]
@@ -198,10 +199,11 @@ def _normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
 def _shared_once(starts: Ints, ids: Ints) -> tuple[Ints, Ints, Ints]:
     """Every target's set number, the sets' starts, and their ids; equal sets once.
 
-    Without numbers, target n has set n: so it stays unless sharing saves half of the ids.
+    Without numbers, target n has set n: so it stays unless sharing saves half of the ids, and
+    sets are long enough for numbers to weigh little.
     """
     alone = np.empty(0, np.int64), starts, ids
-    if len(starts) < 3:
+    if len(starts) < 3 or len(ids) < _WORTH_SHARING * len(starts):
         return alone
     lengths = np.diff(starts)
     model = _model_of_each(starts[:-1], lengths, ids)
