@@ -14,7 +14,6 @@ import pytest
 import predtrace
 from predtrace.errors import (
     EngineError,
-    JobFormatError,
     PredTraceError,
     SourceError,
     TargetError,
@@ -240,14 +239,14 @@ def test_unreadable_intermediate(tmp_path: Path) -> None:
     (tmp_path / "node-2" / "part-0.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(EngineError, match="DuckDB could not"):
         answer.scan("e").count()
-    with pytest.raises(JobFormatError, match="lacks intermediate 1"):
-        ask(make_job(tmp_path, intermediates=()), tmp_path, ("a", 100))
+    with pytest.raises(PredTraceError, match="has not stored intermediate 1 .*predtrace build"):
+        ask(make_job(tmp_path, intermediates=()), tmp_path, ("a", 100), mode="stored")
 
 
 def test_wrong_names(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    with pytest.raises(PredTraceError, match="'replayed' is not available yet; use one of auto"):
-        ask(job, tmp_path, ("a", 100), mode="replayed")
+    with pytest.raises(PredTraceError, match="'indexed' is not available yet; use one of auto"):
+        ask(job, tmp_path, ("a", 100), mode="indexed")
     with pytest.raises(PredTraceError, match="'x' does not exist"):
         ask(job, tmp_path, ("a", 100), mode="x")
     with pytest.raises(EngineError, match="no engine 'x'"):
