@@ -2,9 +2,9 @@
 
 DuckDB divides decimals as doubles. Spark divides exactly to 39 places and rounds half up,
 then rounds half up to the result type. Here the quotient is computed with whole numbers
-of 128 bits (HUGEINT): with the dividend ``a`` and the divisor ``b`` as digits, shifted so
-that one unit is the last place of the result, ``q = a // b`` cut off towards zero, plus
-one away from zero if twice the remainder reaches ``b``.
+of 128 bits (HUGEINT): with the sizes ``a`` of the dividend and ``b`` of the divisor as
+digits, shifted so that one unit is the last place of the result, it is ``(2a + b) // 2b``,
+which is ``a / b + 1/2`` cut off; then comes the sign.
 
 Rounding once, not twice, gives the same: a quotient that is not half-way between two
 results is at least ``1 / 2b`` units away from that, and rounding at the 39th place moves
@@ -26,6 +26,8 @@ from predtrace.errors import EngineError
 from symbolic.types import Decimal
 
 _DIGITS = 38
+_SUMMED_DIGITS = 37
+"""Three numbers of so many digits have a sum that fits 128 bits."""
 _SPARK_PLACES = 39
 _TOO_LONG = "a quotient of decimals has more digits than can be computed exactly"
 
@@ -63,9 +65,11 @@ def exact_quotient(
     if not divisible(dividend_type, divisor_type, result):
         raise EngineError(f"DuckDB cannot divide here: {_TOO_LONG}; use engine='spark'")
     up, down = _shifts(dividend_type, divisor_type, result)
-    above = _digits(dividend, dividend_type.scale, up)
-    below = _digits(divisor, divisor_type.scale, down)
-    quotient = cast_to(_scaled(_half_up(above, below), result), result, "duckdb")
+    size = _half_up(
+        named("abs", _digits(dividend, dividend_type.scale, up)),
+        named("abs", _digits(divisor, divisor_type.scale, down)),
+    )
+    quotient = cast_to(_scaled(_signed(size, dividend, divisor), result), result, "duckdb")
     defined = exp.and_(
         exp.Not(this=exp.Is(this=exp.paren(dividend), expression=exp.Null())),
         exp.NEQ(this=exp.paren(divisor), expression=number(0)),
@@ -98,15 +102,18 @@ def _shifts(dividend: Decimal, divisor: Decimal, result: Decimal) -> tuple[int, 
 
 
 def _room(dividend: Decimal, divisor: Decimal, result: Decimal) -> tuple[int, int]:
-    """How many digits before the point each operand may have.
-
-    `_digits` goes through a decimal with the zeros and with the operand's scale besides.
-    """
+    """How many digits before the point each operand may have."""
     up, down = _shifts(dividend, divisor, result)
+    single_rounding = _SPARK_PLACES - result.scale - divisor.scale - down
     return (
-        _DIGITS - 2 * dividend.scale - up,
-        min(_DIGITS - 2 * divisor.scale, _SPARK_PLACES - result.scale - divisor.scale) - down,
+        _room_for_digits(dividend.scale, up),
+        min(_room_for_digits(divisor.scale, down), single_rounding),
     )
+
+
+def _room_for_digits(scale: int, shift: int) -> int:
+    """What `_digits`, which goes through a decimal with the scale besides, and sums allow."""
+    return min(_DIGITS - scale, _SUMMED_DIGITS) - scale - shift
 
 
 def _digits(value: exp.Expr, scale: int, shift: int) -> exp.Expr:
@@ -119,16 +126,15 @@ def _digits(value: exp.Expr, scale: int, shift: int) -> exp.Expr:
 
 
 def _half_up(above: exp.Expr, below: exp.Expr) -> exp.Expr:
-    """The whole quotient nearest to the exact one; the one farther from zero of two."""
-    size, left = named("abs", below.copy()), named("abs", _infix(exp.Mod, above, below))
-    up = exp.GTE(this=left, expression=exp.paren(exp.Sub(this=size, expression=left.copy())))
-    negative = [
-        exp.paren(exp.LT(this=part.copy(), expression=number(0))) for part in (above, below)
-    ]
-    positive = exp.EQ(this=negative[0], expression=negative[1])
-    step = exp.Case(ifs=[exp.If(this=positive, true=number(1))], default=number(-1))
-    away = exp.Case(ifs=[exp.If(this=up, true=step)], default=number(0))
-    return exp.paren(exp.Add(this=_infix(exp.IntDiv, above, below), expression=away), copy=False)
+    """The whole number nearest to the quotient of two sizes; the larger one of two."""
+    size = _infix(exp.Add, _infix(exp.Mul, number(2), above), below)
+    return _infix(exp.IntDiv, size, _infix(exp.Mul, number(2), below))
+
+
+def _signed(size: exp.Expr, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+    below_zero = [_infix(exp.LT, exp.paren(value), number(0)) for value in (dividend, divisor)]
+    alike = exp.EQ(this=below_zero[0], expression=below_zero[1])
+    return exp.Case(ifs=[exp.If(this=alike, true=size)], default=exp.Neg(this=size.copy()))
 
 
 def _scaled(digits: exp.Expr, result: Decimal) -> exp.Expr:
