@@ -1,0 +1,64 @@
+"""What a run of the benchmark measured, as it is written to JSON; times are seconds."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Table VII: bytes on disk of an operation's lineage, by format, and rows compressed."""
+
+    operation: str
+    size: str
+    pairs: int
+    rows: int
+    structured: bool
+    bytes: dict[str, int]
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Figure 7: seconds to compress and write lineage of so many pairs, by format."""
+
+    kind: str
+    pairs: int
+    seconds: dict[str, float]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A query's best time by system: one operation (in situ), or a workflow (Figures 8, 9).
+
+    `cells` were asked for, `answer` found.
+    """
+
+    workload: str
+    direction: str
+    kind: str
+    cells: int
+    answer: int
+    structured: bool
+    seconds: dict[str, float]
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """Table IX: how one numpy function's lineage compresses, against raw pairs."""
+
+    function: str
+    family: str
+    pairs: int
+    rows: int
+    bytes: int
+    raw: int
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """All of a run."""
+
+    machine: str
+    scale: float
+    stored: list[Stored] = []
+    written: list[Written] = []
+    operations: list[Asked] = []
+    workflows: list[Asked] = []
+    random: list[Asked] = []
+    functions: list[Covered] = []
+    untried: list[str] = []
