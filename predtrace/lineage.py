@@ -226,6 +226,14 @@ class Lineage:
         return self._scans
 
     @property
+    def passes(self) -> int | None:
+        """How many passes over the value sets a refinement took; None in other modes.
+
+        Known once some rows were read.
+        """
+        return self._question.evaluation.passes
+
+    @property
     def timings(self) -> dict[str, float]:
         """Seconds that the steps took so far."""
         return dict(self._question.timings)
@@ -290,6 +298,8 @@ class Lineage:
         """How the answer comes about: mode, engine, predicates, and the reason of each label."""
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
         lines += [f"note: {note}" for note in self.notes]
+        if self.passes is not None:
+            lines.append(f"refined in {self.passes} passes")
         if missing := self.missing:
             numbers = ", ".join(map(str, missing)) if self._question.targets.numbered else ""
             lines.append(f"not in the output: target {numbers}".rstrip())
