@@ -1,0 +1,91 @@
+"""The benchmark, at a scale of seconds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from predtrace.arrays.__main__ import app
+from predtrace.arrays.bench import measure, run
+from predtrace.arrays.bench.baselines import FORMATS, Duck, same_cells
+from predtrace.arrays.bench.figures import Figures
+from predtrace.arrays.bench.operations import OPERATIONS, Operation, elementwise
+from predtrace.arrays.bench.report import tables
+from predtrace.arrays.bench.workflows import WORKFLOWS, random_workflow
+from predtrace.arrays.cells import Cells
+from predtrace.arrays.query import Direction
+from predtrace.errors import ArrayLineageError
+from tests.arrays.relations import flip
+
+
+@pytest.fixture(autouse=True)
+def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "_ROUNDS", 1)
+
+
+def test_sizes(tmp_path: Path) -> None:
+    stored, asked = run.of_operations(1e-5, tmp_path, lambda text: None, sizes=True, queries=False)
+    assert [row.operation for row in stored] == [operation.name for operation in OPERATIONS]
+    assert not asked
+    for row in stored:
+        assert set(row.bytes) == set(FORMATS)
+        assert row.bytes["ProvRC"] == min(row.bytes.values())
+
+
+@pytest.mark.parametrize("operation", OPERATIONS[2:8:3], ids=lambda operation: operation.name)
+def test_queries(operation: Operation, tmp_path: Path) -> None:
+    relations = [relation.normalized() for relation in operation.relations(1e-4)]
+    asked = list(measure.asked_of_operation(operation, relations, tmp_path))
+    assert len(asked) == 4 * len(relations)
+    assert all(set(row.seconds) == {"ProvRC", "DuckDB", "DuckDB on Parquet"} for row in asked)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows_fit_together(name: str) -> None:
+    path = WORKFLOWS[name](0.001)
+    for before, after in pairwise(path):
+        assert before.out_shape == after.in_shape
+    hops = [(relation, Direction.forward) for relation in path]
+    asked = measure.asked_of_path(name, hops, 0.1, structured=False)
+    assert asked.cells > 0
+
+
+def test_random_workflows_repeat() -> None:
+    first, again = (random_workflow(5, seed=3, scale=0.001) for _ in range(2))
+    assert [table.out_shape for table in first] == [table.out_shape for table in again]
+    for before, after in pairwise(first):
+        assert before.out_shape == after.in_shape
+
+
+def test_a_disagreement_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "same_cells", lambda found, cells: False)
+    with pytest.raises(ArrayLineageError, match="disagree"):
+        measure.asked_of_path("x", [(elementwise(4, 4), Direction.forward)], 0.5, structured=True)
+
+
+def test_duckdb_answers_are_judged() -> None:
+    duck = Duck()
+    relation = flip(20)
+    duck.load("lineage", relation)
+    found = duck.ask([("lineage", relation, Direction.backward)], Cells.points((20,), [3, 9]))()
+    assert same_cells(found, Cells.points((20,), [16, 10]))
+    assert not same_cells(found, Cells.points((20,), [16, 11]))
+    assert not same_cells(np.concatenate([found, [[0]]]), Cells.points((20,), [16, 10]))
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    command = ["bench", "latency", "--scale", "0.0001", "--out", str(out)]
+    done = CliRunner().invoke(app, command)
+    assert "Figure 7" in done.stdout
+    figures = msgspec.json.decode(out.read_bytes(), type=Figures)
+    assert figures.written
+    assert not figures.stored
+    assert [table.title for table in tables(figures)] == ["Figure 7: compress and write, ms"]
+    assert CliRunner().invoke(app, ["bench", "--scale", "-1"]).exit_code == 2
+    assert "Table VII" in CliRunner().invoke(app, ["bench", "--help"]).stdout
