@@ -128,7 +128,9 @@ def _digits(value: exp.Expr, scale: int, shift: int) -> exp.Expr:
 def _half_up(above: exp.Expr, below: exp.Expr) -> exp.Expr:
     """The whole number nearest to the quotient of two sizes; the larger one of two."""
     size = _infix(exp.Add, _infix(exp.Mul, number(2), above), below)
-    return _infix(exp.IntDiv, size, _infix(exp.Mul, number(2), below))
+    # Division by zero fails, also where a constant is folded that no row would divide by.
+    twice = named("nullif", _infix(exp.Mul, number(2), below), number(0))
+    return _infix(exp.IntDiv, size, twice)
 
 
 def _signed(size: exp.Expr, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
