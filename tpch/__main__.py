@@ -91,7 +91,9 @@ def check(
     twisted: Twisted = False,
     engine: Annotated[str, typer.Option("--engine", help="One or more engines.")] = "duckdb,spark",
     rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
-    mode: Annotated[str, typer.Option("--mode", help="How answers are computed.")] = "stored",
+    mode: Annotated[
+        str, typer.Option("--mode", help="One or more: stored,replayed,refined.")
+    ] = "stored",
     brute: Annotated[
         int, typer.Option("--brute", min=0, help="Lineage rows to remove and re-run, per scan.")
     ] = 0,
@@ -104,6 +106,7 @@ def check(
     from tpch.report import check_table, notes, write_json
 
     numbers = _numbers(queries)
+    modes = tuple(name.strip() for name in mode.split(",") if name.strip())
     engines = tuple(name.strip() for name in engine.split(",") if name.strip())
     folder = _make_data(sf, data, twisted)
     done: list[QueryCheck] = []
@@ -115,9 +118,8 @@ def check(
                 spark,
                 folder,
                 store or Path(scratch),
-                engines=engines,
                 targets=rows,
-                mode=mode,
+                modes=[(name, engines) for name in modes],
                 brute=brute,
                 strict=not twisted,
                 step=step,

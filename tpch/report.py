@@ -43,6 +43,7 @@ def notes(checks: Sequence[QueryCheck], scale_factor: float) -> list[Text]:
     if slow:
         names = ", ".join(f"Q{number}" for number in slow)
         lines.append(Text(f"Inference took more than 1 s: {names}", style="yellow"))
+    lines += _false_positives(checks)
     sizes = [check.stored_bytes for check in checks]
     if sizes:
         lines.append(
@@ -56,6 +57,27 @@ def notes(checks: Sequence[QueryCheck], scale_factor: float) -> list[Text]:
     return lines
 
 
+def _false_positives(checks: Sequence[QueryCheck]) -> list[Text]:
+    """Rows returned that are no lineage, per query and on average, where there may be some."""
+    rates = [
+        (check.number, answer.false_positives, answer.passes)
+        for check in checks
+        for answer in check.answers[:1]
+        if answer.mode == "refined"
+    ]
+    if not rates:
+        return []
+    listed = ", ".join(f"Q{number} {rate:.1%}" for number, rate, _ in rates if rate)
+    mean = sum(rate for _, rate, _ in rates) / len(rates)
+    passes = max(passes or 1 for _, _, passes in rates)
+    return [
+        Text(
+            f"False positives of refinement: mean {mean:.1%} ({listed or 'none'}); the paper:"
+            f" {paper.FALSE_POSITIVES:.1%}. At most {passes} passes."
+        )
+    ]
+
+
 def write_json(checks: Sequence[QueryCheck], file: Path) -> None:
     """Write the results as a JSON list, one object a query."""
     encoded = msgspec.json.format(msgspec.json.encode(list(checks)), indent=2)
@@ -65,7 +87,9 @@ def write_json(checks: Sequence[QueryCheck], file: Path) -> None:
 
 def _cells(check: QueryCheck) -> list[str | Text]:
     good = not check.problems
-    lineage = ", ".join(f"{answer.engine} {answer.seconds * 1000:.0f}" for answer in check.answers)
+    lineage = ", ".join(
+        f"{answer.mode} {answer.engine} {answer.seconds * 1000:.0f}" for answer in check.answers
+    )
     tried = sum(removal.tried for removal in check.removals)
     mattered = sum(removal.mattered for removal in check.removals)
     return [
