@@ -71,6 +71,14 @@ def _duckdb_avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | 
     return exact_quotient(total, sum_type(argument), count, COUNT_TYPE, call.type)
 
 
+def _duckdb_count_if(
+    call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None
+) -> exp.Expr:
+    """DuckDB's own gives NULL for no rows."""
+    if_true = exp.Case(ifs=[exp.If(this=args[0].copy(), true=exp.true())])
+    return _spelled("count")(call, [if_true], keep)
+
+
 DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
     "count": _duckdb_count,
     "sum": _spelled("sum"),
@@ -79,7 +87,7 @@ DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
     "max": _spelled("max"),
     "bool_and": _spelled("bool_and"),
     "bool_or": _spelled("bool_or"),
-    "count_if": _spelled("count_if"),
+    "count_if": _duckdb_count_if,
 }
 """Aggregate id to its spelling in DuckDB."""
 

@@ -199,7 +199,24 @@ def _arithmetic() -> list[Call]:
     for name in ("money", "wide"):
         column = col(f"{name}_a")
         found += [of(f, column, type=column.type) for f in ("negate", "abs")]
-    return found
+    return found + _quotients()
+
+
+def _quotients() -> list[Call]:
+    """Many exact quotients are half-way between two results: 0.05 / 32, -0.01 / 32."""
+    count = of("cast", col("small_b"), type=Decimal(10, 0))
+    return [
+        of("divide", col("money_a"), col("money_b"), type=Decimal(33, 18)),
+        of("divide", col("money_a"), constant("32", 2, 0), type=Decimal(19, 6)),
+        of("divide", col("money_a"), constant("-0.7", 1, 1), type=Decimal(20, 6)),
+        of("divide", constant("1", 1, 0), col("money_b"), type=Decimal(19, 16)),
+        of("divide", col("wide_a"), constant("64", 2, 0), type=Decimal(21, 7)),
+        of("divide", col("money_a"), count, type=Decimal(26, 13)),
+    ]
+
+
+def constant(value: str, precision: int, scale: int) -> Literal:
+    return Literal(D(value), Decimal(precision, scale))
 
 
 def _casts() -> list[Call]:
@@ -348,10 +365,26 @@ def test_overflow_gives_null(boundaries: Path) -> None:
         assert any(value is not None for value in values) or case.function == "date_add", case
 
 
+LONG_FRACTION = Literal(D("0.5"), Decimal(38, 37))
+CHECKED = of("divide", col("largest_a"), col("money_b"), type=Decimal(38, 6))
+"""A quotient that fails for the largest values."""
+
+
+def test_a_quotient_of_too_many_digits_fails(boundaries: Path) -> None:
+    assert unfaithful([CHECKED], SETTINGS) is None
+    with pytest.raises(duckdb.Error, match="more digits"):
+        in_duckdb(boundaries, [CHECKED])
+    hidden = of("negate", CHECKED, type=CHECKED.type)
+    with pytest.raises(duckdb.Error, match="TRY"):
+        in_duckdb(boundaries, [hidden])
+
+
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (of("divide", col("money_a"), col("money_b"), type=Decimal(34, 17)), "divide"),
+        (of("divide", col("real_a"), col("real_b"), type=DOUBLE), "decimals only"),
+        (of("divide", col("largest_a"), LONG_FRACTION, type=Decimal(38, 30)), "too many digits"),
+        (of("negate", CHECKED, type=CHECKED.type), "more digits"),
         (of("multiply", col("real_a"), col("real_b"), type=DOUBLE), "round"),
         (of("multiply", col("largest_a"), col("money_b"), type=Decimal(38, 6)), "rounded"),
         (of("negate", col("largest_a"), type=LARGEST), "rounded"),

@@ -68,7 +68,7 @@ def test_random_graphs_give_the_reference_rows() -> None:
     seen: set[type[Operator]] = set()
 
     @given(pipeline=pipelines())
-    @settings(max_examples=count(160))
+    @settings(max_examples=count(100))
     def run(pipeline: Pipeline) -> None:
         expected = reference(pipeline)
         assume(not expected.ambiguous_limits)
@@ -86,7 +86,7 @@ def test_random_graphs_give_the_reference_rows() -> None:
 
 
 @given(pipeline=pipelines(operators=5))
-@settings(max_examples=count(60))
+@settings(max_examples=count(40))
 def test_choices_of_limits_are_found(pipeline: Pipeline) -> None:
     """Never fewer than there are; more only where a sort order does not reach the limit."""
     graph = pipeline.graph
