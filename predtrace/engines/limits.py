@@ -13,9 +13,10 @@ from collections.abc import Mapping
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines.blocks import Block, Planner, read
 from predtrace.engines.dialects import Dialect
 from predtrace.engines.literals import number
-from predtrace.engines.relational import Block, Planner, read
+from predtrace.engines.relational import planner
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Limit
 
@@ -40,10 +41,10 @@ def limit_ties(
     `scans` as for `relational.plan_query`; raises EngineError like it. The relations must
     have all rows that the pipeline read, or all that its limits depend on.
     """
-    planner = Planner(graph, dialect, scans)
+    plan = planner(graph, dialect, scans)
     limits = (graph[inner] for inner in graph.bottom_up(node))
     return tuple(
-        LimitTies(limit.id, _ties(planner, limit))
+        LimitTies(limit.id, _ties(plan, limit))
         for limit in limits
         if isinstance(limit, Limit) and _cuts(limit)
     )
@@ -57,16 +58,16 @@ def _cuts(limit: Limit) -> tuple[int, ...]:
     return tuple(cut for cut in (limit.offset, *end) if cut > 0)
 
 
-def _ties(planner: Planner, limit: Limit) -> exp.Query:
+def _ties(plan: Planner, limit: Limit) -> exp.Query:
     """Whether, among rows that tie across a cut, there are some that differ.
 
     With first and last place of the rows that tie with a row, counted from 1, a cut after
     n rows goes through them if ``first <= n < last``.
     """
-    block = planner.block(limit.input)
-    columns = planner.graph.output(limit.input)
+    block = plan.block(limit.input)
+    columns = plan.graph.output(limit.input)
     keys = [exp.alias_(key.this.copy(), f"key{place}") for place, key in enumerate(block.order)]
-    rows = planner.closed(block, columns, extra=keys).subquery("input")
+    rows = plan.closed(block, columns, extra=keys).subquery("input")
     cut_through = exp.or_(
         *(
             exp.and_(

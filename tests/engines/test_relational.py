@@ -11,7 +11,7 @@ from sqlglot import exp
 from predtrace.engines.dialects import DUCKDB_DIALECT
 from predtrace.engines.limits import limit_ties
 from predtrace.engines.matching import alternatives
-from predtrace.engines.relational import BUILDERS, Planner, plan_query
+from predtrace.engines.relational import BUILDERS, plan_query, planner
 from predtrace.errors import EngineError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -98,7 +98,7 @@ def test_choices_of_limits_are_found(pipeline: Pipeline) -> None:
             found = database.choices(graph.root)
         except EngineError:
             assume(False)
-        planner = Planner(graph, DUCKDB_DIALECT, database.scans)
+        plan = planner(graph, DUCKDB_DIALECT, database.scans)
         for limit in limits:
             below = set(graph.top_down(limit.id)) - {limit.id}
             if below & expected or any(found.get(node) for node in below):
@@ -106,7 +106,7 @@ def test_choices_of_limits_are_found(pipeline: Pipeline) -> None:
             chosen = found.get(limit.id, False)
             assert chosen or limit.id not in expected
             if chosen and limit.id not in expected:
-                assert not planner.block(limit.input).order
+                assert not plan.block(limit.input).order
 
 
 # -- anti joins of disjunctions
