@@ -14,7 +14,7 @@ import pytest
 
 import predtrace
 from predtrace.api import Trace
-from predtrace.errors import PredTraceError, StoreError, TargetError
+from predtrace.errors import PredTraceError, SourceError, StoreError, TargetError
 from predtrace.frontends.spark.execute import Run, RunResult
 from predtrace.jobs.store import JobStore
 
@@ -95,6 +95,43 @@ def test_run_and_ask(trace: Trace, tmp_path: Path, keep: str) -> None:
         dict(zip(("status", "n", "best"), row, strict=True)) for row in EXPECTED
     ]
     assert collected(reopened) == EXPECTED
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_old_job_without_intermediates(trace: Trace, tmp_path: Path, engine: str) -> None:
+    expected = trace.run(store=tmp_path / "inline").lineage(("F", 2, 20.0))
+    job = trace.run(store=tmp_path / "none", keep="none")
+    assert job.record.intermediates == ()
+    for mode in ("auto", "replayed", "refined"):
+        answer = job.lineage(("F", 2, 20.0), mode=mode, engine=engine)
+        assert answer.mode == ("replayed" if mode == "auto" else mode)
+        for scan, other in zip(answer.scans, expected.scans, strict=True):
+            assert rows_of(scan) == rows_of(other)
+    with pytest.raises(PredTraceError, match="has not stored intermediate 1"):
+        job.lineage(("F", 2, 20.0), mode="stored")
+    assert job.build_intermediates(engine=engine) is job
+    again = predtrace.open_job(tmp_path / "none", job.id)
+    assert [item.binding for item in again.record.intermediates] == [1]
+    answer = again.lineage(("F", 2, 20.0), engine="duckdb")
+    assert (answer.mode, answer.label) == ("stored", "precise")
+    for scan, other in zip(answer.scans, expected.scans, strict=True):
+        assert rows_of(scan) == rows_of(other)
+    assert again.build_intermediates().record == again.record
+
+
+def test_building_from_changed_sources(session: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "changing.parquet"
+    pq.write_table(pa.table(ORDERS), file)
+    session.read.parquet(str(file)).createOrReplaceTempView("changing")
+    query = QUERY.replace("FROM orders", "FROM changing")
+    job = predtrace.trace(query, session).run(store=tmp_path / "store", keep="none")
+    pq.write_table(pa.table({**ORDERS, "price": [1.0] * 5}), file)
+    before = sorted(job.folder.iterdir())
+    with pytest.raises(SourceError, match=r"changing\.parquet"):
+        job.build_intermediates()
+    with pytest.raises(SourceError, match=r"changing\.parquet"):
+        job.lineage(("F", 2, 20.0), mode="replayed")
+    assert sorted(job.folder.iterdir()) == before
 
 
 def test_output_that_is_not_kept(trace: Trace, tmp_path: Path) -> None:
