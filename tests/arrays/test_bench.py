@@ -89,3 +89,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert [table.title for table in tables(figures)] == ["Figure 7: compress and write, ms"]
     assert CliRunner().invoke(app, ["bench", "--scale", "-1"]).exit_code == 2
     assert "Table VII" in CliRunner().invoke(app, ["bench", "--help"]).stdout
+
+
+@pytest.mark.parametrize("shape", [(), (7,), (1000, 3), (50, 60, 3), (1, 1, 4000)])
+def test_questions_ask_for_as_many_cells_as_they_say(shape: tuple[int, ...]) -> None:
+    cells = int(np.prod(shape))
+    for count in (1, 100, 1000):
+        for _, asked in measure.questions(shape, count):
+            assert 0.8 * min(count, cells) <= asked.count() <= 1.25 * count

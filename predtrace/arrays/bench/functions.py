@@ -18,8 +18,8 @@ from predtrace.arrays.provrc import compress
 from predtrace.arrays.relation import CellRelation
 from predtrace.errors import PredTraceError
 
-_LIMIT = 20_000_000
-"""Pairs of lineage that are not unpacked."""
+_LIMIT = 2_000_000
+"""Cells of a result, and pairs of its lineage, that are unpacked at most."""
 
 _MISFITS = (
     TypeError,
@@ -63,11 +63,18 @@ def _captured(function: Callable[..., Any], scale: float) -> Captured | None:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 captured = capture(function, *arguments)
-            if captured.outputs and 0 < captured.lineage().pair_count() <= _LIMIT:
+            if _unpackable(captured):
                 return captured
         except _MISFITS:
             continue
     return None
+
+
+def _unpackable(captured: Captured) -> bool:
+    """Whether there is lineage, and not too much of it."""
+    if not captured.outputs or captured.outputs[0].size > _LIMIT:
+        return False
+    return 0 < captured.lineage().pair_count() <= _LIMIT
 
 
 def _attempts(scale: float) -> Iterator[tuple[Any, ...]]:

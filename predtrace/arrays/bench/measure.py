@@ -144,12 +144,13 @@ def questions(shape: Shape, count: int) -> Iterator[tuple[str, Cells]]:
     if not shape:
         yield "box", Cells.everything(shape)
         return
-    places, wanted = [], count
-    for axis, size in enumerate(shape):
-        length = min(size, max(1, round(wanted ** (1 / (len(shape) - axis)))))
+    places, wanted = [slice(0)] * len(shape), count
+    # Short axes first: what they cannot hold, long ones do.
+    for left, axis in enumerate(sorted(range(len(shape)), key=lambda axis: shape[axis])):
+        length = min(shape[axis], max(1, round(wanted ** (1 / (len(shape) - left)))))
         wanted = max(1, round(wanted / length))
-        start = int(rng.integers(0, size - length + 1))
-        places.append(slice(start, start + length))
+        start = int(rng.integers(0, shape[axis] - length + 1))
+        places[axis] = slice(start, start + length)
     yield "box", Cells.box(shape, *places)
     cells = int(np.prod(shape))
     chosen = rng.choice(cells, min(count, cells), replace=False)
