@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from predtrace.arrays.provrc import compress
     from predtrace.arrays.query import Direction, TableIndex, trace
     from predtrace.arrays.relation import CellRelation, End, LineageTable, follow
+    from predtrace.arrays.rowsets import RowIndex
     from predtrace.arrays.store import ArrayStore, open_store
 
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "compress": "provrc",
     **dict.fromkeys(("Direction", "TableIndex", "trace"), "query"),
     **dict.fromkeys(("ArrayStore", "open_store"), "store"),
+    "RowIndex": "rowsets",
     "TrackedArray": "calls",
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "Direction",
     "End",
     "LineageTable",
+    "RowIndex",
     "TableIndex",
     "TrackedArray",
     "compress",
