@@ -43,7 +43,7 @@ SHAPES = {
     ),
     "SELECT k, (SELECT max(w) FROM u) FROM t": "RowTransform(ScalarSubquery(t1, GroupBy(u1)))",
     "SELECT k FROM t WHERE v > (SELECT max(w) FROM e WHERE e.k = t.k)": (
-        "RowTransform(RowTransform(RowTransform(Filter(LeftJoin(t1, RowTransform(GroupBy(e1)))))))"
+        "RowTransform(RowTransform(RowTransform(InnerJoin(t1, RowTransform(GroupBy(e1))))))"
     ),
     "SELECT sum(v + (SELECT max(w) FROM u)) FROM t": "GroupBy(ScalarSubquery(t1, GroupBy(u1)))",
     "SELECT t.k FROM t JOIN u ON t.k = u.k AND u.w + t.v < (SELECT max(w) FROM u)": (
