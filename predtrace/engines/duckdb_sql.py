@@ -50,9 +50,19 @@ def _arithmetic(kind: type[exp.Binary]) -> Builder:
             else arg
             for arg in args
         ]
-        return _total(kind(this=operands[0], expression=operands[1]))
+        return _fitting(kind(this=operands[0], expression=operands[1]), call)
 
     return build
+
+
+def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
+    """NULL for an overflow, unless the result type has room for every result.
+
+    A decimal type of less than the widest precision is the exact one of Spark's rules
+    (see `faithful`). A TRY is not free: it evaluates its rows apart from others.
+    """
+    roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
+    return exp.paren(value, copy=False) if roomy else _total(value)
 
 
 def _multiply(call: Call, args: Args) -> exp.Expr:
@@ -60,7 +70,7 @@ def _multiply(call: Call, args: Args) -> exp.Expr:
     if isinstance(call.type, Decimal):
         scale = call.args[0].type.scale if isinstance(call.args[0].type, Decimal) else 0
         left = exp.Cast(this=left, to=sql_type(Decimal(_WIDEST, scale), "duckdb"))
-        product = _total(exp.Mul(this=left, expression=right))
+        product = _fitting(exp.Mul(this=left, expression=right), call)
         return cast_to(product, call.type, "duckdb")
     return _total(exp.Mul(this=left, expression=right))
 
