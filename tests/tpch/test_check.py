@@ -46,7 +46,7 @@ def test_every_difference_is_a_problem(label: str, found: list[set[int]], words:
 
 def test_targets_not_found_are_a_problem() -> None:
     answer = AnswerCheck("duckdb", "minimal", 0.1, (), not_found=2)
-    assert answer.problems() == ["duckdb, minimal: 2 targets not found in the output"]
+    assert answer.problems() == ["stored, duckdb, minimal: 2 targets not found in the output"]
 
 
 def test_the_report_shows_problems_and_the_papers_bytes(tmp_path: Path) -> None:
