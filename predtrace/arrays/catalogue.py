@@ -1,6 +1,6 @@
 """The catalogue of an array store: which arrays there are, and which table relates which two.
 
-    {"format": "predtrace arrays", "schema": 1, "sha256": "…",
+    {"format": "predtrace arrays", "schema": 2, "sha256": "…",
      "body": {"arrays": […], "operations": […], "lineage": […]}}
 
 `sha256` is the checksum of the bytes of `body`.
@@ -13,18 +13,20 @@ import re
 
 import msgspec
 
+from predtrace.arrays.quality import Quality
 from predtrace.errors import ArrayFormatError
 
 FORMAT = "predtrace arrays"
-SCHEMA = 1
+SCHEMA = 2
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class ArrayEntry(msgspec.Struct, frozen=True):
-    """A tracked array."""
+    """A tracked array; `gap` says why it may come from cells that are not recorded."""
 
     name: str
     shape: tuple[int, ...]
+    gap: str = ""
 
 
 class OperationEntry(msgspec.Struct, frozen=True):
@@ -41,13 +43,16 @@ class LineageEntry(msgspec.Struct, frozen=True):
     """The table that relates two arrays.
 
     `table` is the SHA-256 of its file, `operation` the place of its call among the
-    operations, if it came from one.
+    operations, if it came from one. `quality` says how far it can be trusted, and `reason`
+    why not wholly; in files of schema 1 all lineage is precise.
     """
 
     output: str
     input: str
     table: str
     operation: int | None = None
+    quality: Quality = Quality.PRECISE
+    reason: str = ""
 
 
 class Catalogue(msgspec.Struct, frozen=True):

@@ -7,21 +7,13 @@
     store.query(["B", "A"], [3])               # backward: what cell 3 of B came from
     store.query(["A", "B"], [(7, 5)])          # forward: what cell (7, 5) of A went into
 
-The interface is DSLog's (Section III-A). On disk:
-
-    lineage/
-      catalogue.json       arrays, operations, and which table relates which arrays
-      tables/3f…c2.plt     a compressed table, named by its content: equal ones are one file
-
-Tables are written before the catalogue that names them, and each file appears as a whole, so
-that a process that is killed leaves the store as it was.
+The interface is DSLog's (Section III-A). `predtrace.arrays.shelves` says how it is kept.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +22,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy.typing as npt
 
+from predtrace.arrays.answers import Answer, CellsLike, as_cells
 from predtrace.arrays.calls import (
     Captures,
     OperationCall,
@@ -38,40 +31,32 @@ from predtrace.arrays.calls import (
     TrackedArray,
     as_table,
 )
-from predtrace.arrays.catalogue import (
-    ArrayEntry,
-    Catalogue,
-    LineageEntry,
-    OperationEntry,
-    decode_catalogue,
-    encode_catalogue,
-)
+from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry, OperationEntry
 from predtrace.arrays.cells import Cells
-from predtrace.arrays.files import sole_writer, sweep, write_whole
-from predtrace.arrays.format import decode, encode
+from predtrace.arrays.paths import follow_all
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.query import Direction, TableIndex
+from predtrace.arrays.recording import Recording, free_names
 from predtrace.arrays.relation import LineageTable
-from predtrace.errors import ArrayLineageError, StoreError
+from predtrace.arrays.shelves import Change, Folder, Memory, Shelf
+from predtrace.errors import ArrayLineageError
 
-CATALOGUE = "catalogue.json"
-TABLES = "tables"
-_SUFFIX = ".plt"
-_LOCK = "lock"
 _KEPT_INDEXES = 64
 
 Named: TypeAlias = TrackedArray | str
 
 
 class ArrayStore:
-    """The store in the folder `path`, which is made when first written.
+    """The store in the folder `path`, which is made when first written; without one, in memory.
 
     Raises StoreError if there is something else at `path`, ArrayFormatError if its catalogue
     is corrupt.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.catalogue = self._read_catalogue()
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self.shelf: Shelf = Memory() if self.path is None else Folder(self.path)
+        self.catalogue = self.shelf.read()
         self._index = lru_cache(maxsize=_KEPT_INDEXES)(self._load)
 
     def array(self, name: str, shape: Sequence[int]) -> TrackedArray:
@@ -85,7 +70,7 @@ class ArrayStore:
 
         def add(catalogue: Catalogue) -> Catalogue:
             known = {array.name: array for array in catalogue.arrays}.get(name)
-            if known is not None and known != entry:
+            if known is not None and known.shape != entry.shape:
                 raise ArrayLineageError(
                     f"the array {name!r} is already defined with shape {known.shape}; "
                     "choose another name"
@@ -101,15 +86,24 @@ class ArrayStore:
         """All arrays, in the order in which they were defined."""
         return [TrackedArray(entry.name, entry.shape) for entry in self.catalogue.arrays]
 
-    def lineage(self, output: Named, input: Named, capture: Source) -> None:
+    def lineage(
+        self,
+        output: Named,
+        input: Named,
+        capture: Source,
+        quality: Quality = Quality.PRECISE,
+        reason: str = "",
+    ) -> None:
         """Record the cells of `input` that contributed to the cells of `output`.
 
         Lineage that is recorded for the same two arrays before stays; queries follow both.
-        Raises ArrayLineageError if an array is unknown or the lineage does not fit them.
+        `quality` and `reason` go into the answers that rest on it (`trace`). Raises
+        ArrayLineageError if an array is unknown or the lineage does not fit them.
         """
         out, into = self._array(output), self._array(input)
         table = as_table(capture, out.shape, into.shape)
-        entry = LineageEntry(out.name, into.name, self._save(table))
+        key = self.shelf.save(table)
+        entry = LineageEntry(out.name, into.name, key, None, quality, reason)
         self._change(lambda known: _with_lineage(known, [entry]))
 
     def register_operation(
@@ -132,7 +126,9 @@ class ArrayStore:
         call = OperationCall(name, ins, outs, dict(args or {}))
         tables, reused = call.tables(capture, reuse)
         args_json = call.written_args()
-        saved = [(outs[o].name, ins[i].name, self._save(table)) for (o, i), table in tables.items()]
+        saved = [
+            (outs[o].name, ins[i].name, self.shelf.save(table)) for (o, i), table in tables.items()
+        ]
 
         def add(catalogue: Catalogue) -> Catalogue:
             number = len(catalogue.operations)
@@ -156,7 +152,8 @@ class ArrayStore:
 
         Between neighbours on the path lineage is followed backward or forward, whichever
         there is. `cells` are a Cells, or one cell per row. Raises ArrayLineageError if an
-        array is unknown, neighbours are not related, or cells are outside the array.
+        array is unknown, neighbours are not related, or cells are outside the array. Labels
+        are not looked at: `trace` does.
         """
         arrays = [self._array(one) for one in path]
         if not arrays:
@@ -172,6 +169,39 @@ class ArrayStore:
             )
         return found
 
+    def trace(self, start: Named, end: Named, cells: CellsLike) -> Answer:
+        """The cells of `end` that are related to `cells` of `start` along any path.
+
+        Backward if `start` came from `end`, forward if `end` came from `start`; no cells if
+        no recorded path leads from one to the other. Raises ArrayLineageError if an array is
+        unknown, arrays came from each other, or cells are outside the array.
+        """
+        here, there = self._array(start), self._array(end)
+        chosen = as_cells(here.shape, cells)
+        return follow_all(self.catalogue, here.name, there.name, chosen, self._hop)
+
+    def record(self, made: Recording) -> tuple[str, ...]:
+        """Record a call together with the arrays that it made; the names that these got.
+
+        An array whose name is taken gets a number behind it. Unlike with `register_operation`,
+        inputs are names that are known to exist, and nothing is checked.
+        """
+        keys = [self.shelf.save(flow.table) for flow in made.flows]
+        names: tuple[str, ...] = ()
+
+        def add(catalogue: Catalogue) -> Catalogue:
+            nonlocal names
+            names = free_names(catalogue, [array.name for array in made.outputs])
+            number = len(catalogue.operations)
+            return Catalogue(
+                (*catalogue.arrays, *made.named(names)),
+                (*catalogue.operations, made.operation(names)),
+                (*catalogue.lineage, *made.entries(names, keys, number)),
+            )
+
+        self._change(add)
+        return names
+
     def tables(self, output: Named, input: Named) -> list[LineageTable]:
         """The compressed lineage recorded between two arrays."""
         names = self._array(output).name, self._array(input).name
@@ -182,11 +212,11 @@ class ArrayStore:
         ]
 
     def nbytes(self) -> int:
-        """Bytes that the tables take on disk, those shared by several entries once."""
-        return sum(
-            self._table_path(digest).stat().st_size
-            for digest in {entry.table for entry in self.catalogue.lineage}
-        )
+        """Bytes that the tables take on disk or in memory, those shared by several entries once."""
+        return self.shelf.nbytes({entry.table for entry in self.catalogue.lineage})
+
+    def _hop(self, key: str, cells: Cells, direction: Direction) -> Cells:
+        return self._index(key).hop(cells, direction)
 
     def _between(self, here: str, there: str) -> list[tuple[str, Direction]]:
         """The tables between two arrays, with the direction that leads to the second."""
@@ -218,63 +248,14 @@ class ArrayStore:
             if entry.name == name:
                 return TrackedArray(entry.name, entry.shape)
         raise ArrayLineageError(
-            f"there is no array {name!r} in {self.path}; define it with store.array(name, shape)"
+            f"there is no array {name!r} in {self.shelf}; define it with store.array(name, shape)"
         )
 
-    def _table_path(self, digest: str) -> Path:
-        return self.path / TABLES / f"{digest}{_SUFFIX}"
+    def _load(self, key: str) -> TableIndex:
+        return TableIndex(self.shelf.load(key))
 
-    def _save(self, table: LineageTable) -> str:
-        """Write a table unless it is there; its digest."""
-        data = encode(table)
-        digest = hashlib.sha256(data).hexdigest()
-        path = self._table_path(digest)
-        try:
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, data)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        return digest
-
-    def _load(self, digest: str) -> TableIndex:
-        path = self._table_path(digest)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
-        return TableIndex(decode(data, str(path)))
-
-    def _read_catalogue(self) -> Catalogue:
-        path = self.path / CATALOGUE
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return Catalogue()
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
-        return decode_catalogue(data, str(path))
-
-    def _change(self, change: Callable[[Catalogue], Catalogue]) -> None:
-        """Change the catalogue as it is on disk now, other processes' entries included."""
-        try:
-            (self.path / TABLES).mkdir(parents=True, exist_ok=True)
-            with sole_writer(self.path / _LOCK):
-                sweep(self.path)
-                sweep(self.path / TABLES)
-                present = self._read_catalogue()
-                changed = change(present)
-                if changed != present or not (self.path / CATALOGUE).exists():
-                    write_whole(self.path / CATALOGUE, encode_catalogue(changed))
-        except OSError as error:
-            raise self._unwritable(error) from error
-        self.catalogue = changed
-
-    def _unwritable(self, error: OSError) -> StoreError:
-        return StoreError(
-            f"the store {self.path} cannot be written ({error.strerror or error}); "
-            "choose another folder or change its permissions"
-        )
+    def _change(self, change: Change) -> None:
+        self.catalogue = self.shelf.change(change)
 
 
 def open_store(path: str | os.PathLike[str]) -> ArrayStore:

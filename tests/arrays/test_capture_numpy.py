@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predtrace.arrays.capture.call import Quality
 from predtrace.arrays.capture.capture import Captured, capture
 from predtrace.arrays.capture.registry import (
     RULES,
@@ -19,6 +18,7 @@ from predtrace.arrays.capture.registry import (
     rules_by_function,
 )
 from predtrace.arrays.capture.rule import Family, numpy_function
+from predtrace.arrays.quality import Quality
 from tests.arrays.examples import EXAMPLES, Arguments
 from tests.arrays.perturbation import changed_cells
 

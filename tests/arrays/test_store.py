@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,8 +18,9 @@ from hypothesis import strategies as st
 from predtrace.arrays import ArrayStore, Cells, open_store
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.provrc import compress
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
-from predtrace.arrays.store import CATALOGUE, TABLES
+from predtrace.arrays.shelves import CATALOGUE, TABLES
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
 from tests.arrays.relations import flip, negative, permuted, relations, sum_axis, tile
 
@@ -178,7 +181,7 @@ def test_damage_is_noticed(store: ArrayStore) -> None:
     for bad in (
         good[:-20],
         good.replace(b'"A"', b'"X"', 1),
-        good.replace(b'"schema":1', b'"schema":9'),
+        good.replace(b'"schema":2', b'"schema":9'),
     ):
         catalogue.write_bytes(bad)
         with pytest.raises(ArrayFormatError):
@@ -192,6 +195,21 @@ def test_damage_is_noticed(store: ArrayStore) -> None:
         table.unlink()
     with pytest.raises(StoreError, match="cannot be read"):
         open_store(store.path).query(["B", "A"], [0])
+
+
+def test_catalogues_without_labels_are_read(store: ArrayStore) -> None:
+    chain(store)
+    path = store.path / CATALOGUE
+    old = msgspec.json.decode(path.read_bytes())
+    for entry in old["body"]["lineage"]:
+        del entry["quality"], entry["reason"]
+    for entry in old["body"]["arrays"]:
+        del entry["gap"]
+    body = msgspec.json.encode(old["body"])
+    old |= {"schema": 1, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    path.write_bytes(msgspec.json.encode(old))
+    assert open_store(store.path).trace("C", "A", [8]).label is Quality.PRECISE
+    assert open_store(store.path).catalogue == store.catalogue
 
 
 def test_a_write_that_fails_changes_nothing(

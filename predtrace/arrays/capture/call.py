@@ -10,35 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from predtrace.arrays.boxes import Shape
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.errors import ArrayLineageError
 
 Array: TypeAlias = npt.NDArray[Any]
 Lineage: TypeAlias = LineageTable | CellRelation
 """Compressed already, or pairs that are still to be compressed."""
-
-
-class Quality(str, Enum):
-    """How far an answer can be trusted; the order is from best to worst."""
-
-    PRECISE = "precise"
-    """Exactly the cells that the operation's contract names (docs/arrays-capture.md)."""
-    SUPERSET = "superset"
-    """All of those, perhaps others, too."""
-    PROBED = "probed"
-    """What experiments showed; cells may be missing."""
-
-    @property
-    def rank(self) -> int:
-        """0 for the best."""
-        return list(Quality).index(self)
 
 
 class UntrackedCallError(ArrayLineageError):

@@ -15,7 +15,6 @@ from predtrace.arrays.capture.call import (
     Edge,
     Lineage,
     Operand,
-    Quality,
     UntrackedCallError,
     arrays_of,
     operands_of,
@@ -25,6 +24,7 @@ from predtrace.arrays.capture.registry import find_rule, reason_against, signatu
 from predtrace.arrays.capture.rule import Rule
 from predtrace.arrays.capture.rules.movement import GETITEM
 from predtrace.arrays.capture.rules.writes import SETITEM
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
 
 _INDEXING = {operator.getitem: ("getitem", GETITEM), operator.setitem: ("setitem", SETITEM)}

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from predtrace.arrays.capture.call import Edges, Quality
+from predtrace.arrays.capture.call import Edges
+from predtrace.arrays.quality import Quality
 
 Capture = Callable[..., Edges]
 

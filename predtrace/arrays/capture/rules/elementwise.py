@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from predtrace.arrays.capture.call import Call, Edges, Quality, edge, shape_of
+from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import broadcast, everything, no_lineage
 from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.quality import Quality
 
 
 def elementwise(call: Call, *operands: Any) -> Edges:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from predtrace.arrays.boxes import Shape
-from predtrace.arrays.capture.call import Call, Edges, Operand, Quality, edge, shape_of
+from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
 from predtrace.arrays.capture.regions import (
     Limit,
     Piece,
@@ -25,6 +25,7 @@ from predtrace.arrays.capture.regions import (
     whole,
 )
 from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 
 

@@ -11,7 +11,6 @@ from predtrace.arrays.capture.call import (
     Array,
     Call,
     Edges,
-    Quality,
     edge,
     plain,
     shape_of,
@@ -29,6 +28,7 @@ from predtrace.arrays.capture.regions import (
     window,
 )
 from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 
 

@@ -18,7 +18,6 @@ from predtrace.arrays.capture.call import (
     Edges,
     Lineage,
     Operand,
-    Quality,
     edge,
     plain,
     shape_of,
@@ -40,6 +39,7 @@ from predtrace.arrays.capture.regions import (
 )
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import pairs
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 
 Axis = int | tuple[int, ...] | None

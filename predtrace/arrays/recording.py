@@ -1,0 +1,70 @@
+"""A call as tracking saw it: the arrays that it made, and the lineage of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry, OperationEntry
+from predtrace.arrays.quality import Quality
+from predtrace.arrays.relation import LineageTable
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """Lineage between an output and an input of a call, by their positions."""
+
+    output: int
+    input: int
+    table: LineageTable
+    quality: Quality = Quality.PRECISE
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A call: inputs by name, the arrays that it made under the names they should get.
+
+    `args` is what else it was called with, as JSON. Several flows may join the same two
+    arrays, and then all of them hold.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[ArrayEntry, ...]
+    flows: tuple[Flow, ...] = ()
+    args: str = "{}"
+
+    def named(self, names: Sequence[str]) -> Iterator[ArrayEntry]:
+        """The outputs under the names that they got."""
+        for array, name in zip(self.outputs, names, strict=True):
+            yield msgspec.structs.replace(array, name=name)
+
+    def operation(self, names: Sequence[str]) -> OperationEntry:
+        """The call's entry in the catalogue."""
+        return OperationEntry(self.name, self.inputs, tuple(names), self.args, False)
+
+    def entries(
+        self, names: Sequence[str], keys: Sequence[str], number: int
+    ) -> Iterator[LineageEntry]:
+        """The entries of the flows, whose tables are kept under `keys`."""
+        for flow, key in zip(self.flows, keys, strict=True):
+            yield LineageEntry(
+                names[flow.output], self.inputs[flow.input], key, number, flow.quality, flow.reason
+            )
+
+
+def free_names(catalogue: Catalogue, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Names that no array has: the wanted ones, with a number where they are taken."""
+    taken = {array.name for array in catalogue.arrays}
+    names = []
+    for name in wanted:
+        free, number = name, 1
+        while free in taken:
+            number += 1
+            free = f"{name}#{number}"
+        taken.add(free)
+        names.append(free)
+    return tuple(names)

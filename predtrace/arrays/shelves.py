@@ -1,0 +1,156 @@
+"""Where a store keeps its catalogue and tables: a folder, or this process's memory.
+
+    lineage/
+      catalogue.json       arrays, operations, and which table relates which arrays
+      tables/3f…c2.plt     a compressed table, named by its content: equal ones are one file
+
+Tables are written before the catalogue that names them, and each file appears as a whole, so
+that a process that is killed leaves the folder as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from predtrace.arrays.catalogue import Catalogue, decode_catalogue, encode_catalogue
+from predtrace.arrays.files import sole_writer, sweep, write_whole
+from predtrace.arrays.format import decode, encode
+from predtrace.arrays.relation import LineageTable
+from predtrace.errors import StoreError
+
+CATALOGUE = "catalogue.json"
+TABLES = "tables"
+_SUFFIX = ".plt"
+_LOCK = "lock"
+
+Change: TypeAlias = Callable[[Catalogue], Catalogue]
+
+
+class Shelf(Protocol):
+    """A place for one catalogue and the tables that it names."""
+
+    def __str__(self) -> str:
+        """The place, for messages."""
+
+    def read(self) -> Catalogue:
+        """The catalogue; an empty one at first."""
+
+    def change(self, change: Change) -> Catalogue:
+        """Change the catalogue as it is now, other processes' entries included."""
+
+    def save(self, table: LineageTable) -> str:
+        """Keep a table; the key that it is found by."""
+
+    def load(self, key: str) -> LineageTable:
+        """The table of a key."""
+
+    def nbytes(self, keys: Iterable[str]) -> int:
+        """Bytes that these tables take."""
+
+
+class Folder:
+    """A shelf on disk. Raises StoreError if something cannot be read or written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def read(self) -> Catalogue:
+        """The catalogue on disk. Raises ArrayFormatError if it is corrupt."""
+        path = self.path / CATALOGUE
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return Catalogue()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
+        return decode_catalogue(data, str(path))
+
+    def change(self, change: Change) -> Catalogue:
+        """Change the catalogue on disk, one process at a time."""
+        try:
+            (self.path / TABLES).mkdir(parents=True, exist_ok=True)
+            with sole_writer(self.path / _LOCK):
+                sweep(self.path)
+                sweep(self.path / TABLES)
+                present = self.read()
+                changed = change(present)
+                if changed != present or not (self.path / CATALOGUE).exists():
+                    write_whole(self.path / CATALOGUE, encode_catalogue(changed))
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return changed
+
+    def save(self, table: LineageTable) -> str:
+        """Write a table unless it is there; its digest."""
+        data = encode(table)
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._table_path(digest)
+        try:
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, data)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return digest
+
+    def load(self, key: str) -> LineageTable:
+        """Read a table."""
+        path = self._table_path(key)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
+        return decode(data, str(path))
+
+    def nbytes(self, keys: Iterable[str]) -> int:
+        """The sizes of the files."""
+        return sum(self._table_path(key).stat().st_size for key in keys)
+
+    def _table_path(self, digest: str) -> Path:
+        return self.path / TABLES / f"{digest}{_SUFFIX}"
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"the store {self.path} cannot be written ({error.strerror or error}); "
+            "choose another folder or change its permissions"
+        )
+
+
+class Memory:
+    """A shelf that lasts as long as the object."""
+
+    def __init__(self) -> None:
+        self._catalogue = Catalogue()
+        self._tables: dict[str, LineageTable] = {}
+
+    def __str__(self) -> str:
+        return "memory"
+
+    def read(self) -> Catalogue:
+        """The catalogue."""
+        return self._catalogue
+
+    def change(self, change: Change) -> Catalogue:
+        """Change the catalogue."""
+        self._catalogue = change(self._catalogue)
+        return self._catalogue
+
+    def save(self, table: LineageTable) -> str:
+        """Keep a table under the next number."""
+        key = str(len(self._tables))
+        self._tables[key] = table
+        return key
+
+    def load(self, key: str) -> LineageTable:
+        """The table of a number."""
+        return self._tables[key]
+
+    def nbytes(self, keys: Iterable[str]) -> int:
+        """Bytes of the tables' columns."""
+        return sum(self._tables[key].nbytes for key in keys)
