@@ -18,6 +18,7 @@ from symbolic.expr import (
     column_ids,
     conjunction,
     conjuncts,
+    disjunction,
     substitute,
     transform,
 )
@@ -27,8 +28,9 @@ def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = 
     """The conjuncts of `predicate` as far as they can be said with `columns` alone.
 
     Other columns are replaced by what the predicate equates them with: a literal or
-    param, else one of `columns`. Conjuncts for which that fails are dropped, and so are
-    those that are left without any column, unless `constants` asks for them. Whether
+    param, else one of `columns`. Of an OR for which that fails there remains what all of its
+    branches say; other such conjuncts are dropped, and so are those that are left without
+    any column, unless `constants` asks for them. Whether
     replacing was right (floats compare equal without being the same) is for the
     verifier to say.
     """
@@ -39,7 +41,7 @@ def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = 
     }
     rewritten = (_tidy(simplify(substitute(term, known))) for term in terms)
     return _without_implied(
-        conjunction(*(term for term in rewritten if _only(term, wanted, constants)))
+        conjunction(*(_weakened(term, wanted, constants=constants) for term in rewritten))
     )
 
 
@@ -120,6 +122,20 @@ def _preference(expr: Expr, columns: Collection[int]) -> tuple[int, str, int]:
     return (_OTHER_COLUMN, "", 0)
 
 
-def _only(term: Expr, columns: Collection[int], constants: bool) -> bool:
+def _weakened(term: Expr, columns: frozenset[int], *, constants: bool) -> Expr:
+    """What a conjunct says of `columns` alone: itself, of an OR one part per branch, or TRUE."""
     read = column_ids(term)
-    return term == FALSE or (bool(read or constants) and read <= frozenset(columns))
+    if term == FALSE or (bool(read or constants) and read <= columns):
+        return term
+    match term:
+        case Call(function="or", args=branches) if read & columns:
+            # A branch may also keep what it says of params alone: it is one of several.
+            parts = [
+                conjunction(
+                    *(_weakened(part, columns, constants=True) for part in conjuncts(branch))
+                )
+                for branch in branches
+            ]
+            weaker = disjunction(*parts)
+            return weaker if column_ids(weaker) else TRUE
+    return TRUE

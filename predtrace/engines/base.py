@@ -144,7 +144,9 @@ def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
         yield link.predicate
         yield from (scan.predicate for scan in scans_of(link))
         if isinstance(link, RefinedLink):
-            yield from (request.predicate for request in link.sets)
+            for values in link.sets:
+                yield values.predicate
+                yield from (membership.condition for membership in values.memberships)
 
 
 def scans_of(link: LookedUp) -> Iterator[ScanRequest]:

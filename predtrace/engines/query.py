@@ -106,6 +106,11 @@ class Queries:
             else self._semi(body, predicate, bound)
         )
 
+    def condition(self, condition: Expr, others: Sequence[Column], table: str) -> exp.Expr:
+        """A condition on a row of ``s`` and one of `table`, which has the columns `others`."""
+        columns = {c.id: exp.column(physical_name(c.id), table=table) for c in others}
+        return Compiler(self.dialect, self._spellings, columns)(condition)
+
     def _where(self, body: exp.Select, terms: Sequence[Expr]) -> exp.Select:
         compiler = self._compiler()
         return body.where(*(compiler(term) for term in terms if term != TRUE), copy=False)

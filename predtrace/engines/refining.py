@@ -17,7 +17,7 @@ from sqlglot import exp
 from predtrace.engines.base import TARGET, RefinedLink, SetRequest, Targets, physical_name
 from predtrace.engines.query import Bound, Queries
 from predtrace.inference.plan import Membership
-from symbolic.expr import Column, call, conjuncts, params_of
+from symbolic.expr import TRUE, Column, call, conjuncts, params_of
 
 MOST_PASSES = 12
 """Cyclic joins may narrow down one tuple a pass: after so many the answer stays as it is."""
@@ -52,10 +52,12 @@ class Refiner:
         self._targets = self._numbered(targets)
         self._tables: dict[int, str] = {}
         self._rows: dict[int, int] = {}
+        self._columns: dict[int, tuple[Column, ...]] = {}
 
     def run(self, sets: Sequence[SetRequest], *, acyclic: bool) -> Refined:
         """Compute and reduce; after two passes an acyclic join has nothing left to lose."""
         used = [request for request in sets if request.columns]
+        self._columns = {request.node: request.columns for request in used}
         for request in used:
             self._compute(request)
         passes = 1
@@ -114,7 +116,7 @@ class Refiner:
             if table is None:
                 continue
             name = f"m{number}"
-            on = [
+            on: list[exp.Expr] = [
                 (exp.EQ if self._never_null(request, column) else exp.NullSafeEQ)(
                     this=_of("s", column.id), expression=_of(name, theirs)
                 )
@@ -122,6 +124,9 @@ class Refiner:
             ]
             if not self._single:
                 on.append(exp.EQ(this=target.copy(), expression=exp.column(TARGET, table=name)))
+            if membership.condition != TRUE:
+                theirs = self._columns[membership.node]
+                on.append(self._queries.condition(membership.condition, theirs, name))
             other = exp.alias_(exp.to_table(table), name, table=True)
             body = body.join(other, on=exp.and_(*on), join_type="semi")
         return body

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from symbolic.expr import Column, Expr
+from symbolic.expr import TRUE, Column, Expr
 
 PRECISE = "precise"
 SUPERSET = "superset"
@@ -90,11 +90,16 @@ class Replay(msgspec.Struct, frozen=True):
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """The tuple of `args` is among the tuples of `columns` (ids) in the value set of `node`."""
+    """The tuple of `args` is among the tuples of `columns` (ids) in the value set of `node`.
+
+    Moreover among those tuples of the set for which, together with the own row, `condition`
+    is true; it reads columns of both.
+    """
 
     node: int
     columns: tuple[int, ...]
     args: tuple[Column, ...]
+    condition: Expr = TRUE
 
 
 class ValueSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import networkx as nx
 
+from predtrace.inference.conditions import JOINING, flattened
 from predtrace.inference.plan import ValueSet
 from predtrace.inference.precise import Visit
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Filter, InnerJoin, RowTransform, Scan, SemiJoin, Sort
+from pushdown.operators import Scan
 from symbolic.encode import Encoder, Value
 from symbolic.expr import (
     TRUE,
@@ -24,7 +25,6 @@ from symbolic.expr import (
     conjuncts,
     member,
     same,
-    substitute,
 )
 from symbolic.logic import all_of, implies
 from symbolic.solver import LOCK, Verdict, prove
@@ -34,13 +34,19 @@ from symbolic.table import symbolic_table
 class Ties:
     """Which value sets share which families of equal columns.
 
-    `members` are the nodes with value sets, `families` the family's number by column id.
+    `members` are the nodes with value sets, `families` the family's number by column id,
+    `conditions` what else must hold between the tuples of two sets.
     """
 
     def __init__(
-        self, graph: OperatorGraph, members: Sequence[int], families: Mapping[int, int]
+        self,
+        graph: OperatorGraph,
+        members: Sequence[int],
+        families: Mapping[int, int],
+        conditions: Mapping[tuple[int, int], Expr],
     ) -> None:
         self.members = tuple(members)
+        self._conditions = conditions
         self.families = families
         self._columns = {node: self._by_family(graph.output(node)) for node in members}
         shared: dict[tuple[int, int], tuple[int, ...]] = {
@@ -51,8 +57,11 @@ class Ties:
 
     def shared(self, one: int, other: int) -> tuple[int, ...]:
         """The families that two members share."""
-        pair = (one, other) if one < other else (other, one)
-        return self.pairs.get(pair, ())
+        return self.pairs.get(_pair(one, other), ())
+
+    def condition(self, one: int, other: int) -> Expr:
+        """What must hold between the tuples of two members, besides equal families."""
+        return self._conditions.get(_pair(one, other), TRUE)
 
     def _by_family(self, columns: Sequence[Column]) -> dict[int, list[Column]]:
         found: dict[int, list[Column]] = {}
@@ -113,7 +122,14 @@ class Ties:
         joined.add_nodes_from(self.members)
         for (one, other), families in self.pairs.items():
             joined.add_edge(one, other, weight=len(families))
+        for pair in self._conditions:
+            if pair not in self.pairs:
+                joined.add_edge(*pair, weight=0)
         return nx.maximum_spanning_tree(joined)
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
 
 
 def fully_reduced(
@@ -127,8 +143,9 @@ def fully_reduced(
     These are the scans of a region of inner and semi joins under operators that lose
     nothing, in which every condition either reads one scan, and is proved to follow from
     that scan's predicate, or equates columns of two scans that the join tree ties
-    together. Reducing an acyclic join along its tree leaves the rows of each table that
-    are part of some result row (Yannakakis 1981); `docs/soundness.md` has the rest.
+    together, or is checked between the tuples of two neighbours in that tree. Reducing an
+    acyclic join along its tree leaves the rows of each table that are part of some result
+    row (Yannakakis 1981); `docs/soundness.md` has the rest.
     """
     exact: set[int] = set()
     for top in _tops_of_losses(graph, visits):
@@ -171,23 +188,11 @@ class _Region:
             for column in op.columns
         }
         self._columns = {op.id: op.columns for op in self.operators if isinstance(op, Scan)}
-        self._terms = list(self._conditions(above))
-
-    def _conditions(self, above: Expr) -> Iterator[Expr]:
-        """The predicate above and all conditions, over the columns of scans."""
-        computed: dict[int, Expr] = {}
-        for operator in reversed(self.operators):
-            if isinstance(operator, RowTransform):
-                for a in operator.assignments:
-                    if a.value != a.column:
-                        computed[a.column.id] = substitute(a.value, computed)
-            yield from conjuncts(substitute(getattr(operator, "condition", TRUE), computed))
-        yield from conjuncts(substitute(above, computed))
+        self._terms = list(flattened(self.operators, above))
 
     def is_exact(self) -> bool:
         """Whether reducing the value sets leaves exactly the rows that join."""
-        joins = (InnerJoin, SemiJoin, Filter, RowTransform, Sort, Scan)
-        if not all(isinstance(operator, joins) for operator in self.operators):
+        if not all(isinstance(operator, (*JOINING, Scan)) for operator in self.operators):
             return False
         return (
             all(map(self._is_kept, self._terms))
@@ -202,6 +207,8 @@ class _Region:
             return False
         if not read or self._follows(term):
             return True
+        if self._is_compared(term):
+            return True
         match term:
             case Call(function="eq" | "nullsafe_eq", args=(Column() as left, Column() as right)):
                 families = self._ties.families
@@ -209,6 +216,13 @@ class _Region:
                     term.function == "nullsafe_eq" or self._follows(call("is_not_null", left))
                 )
         return False
+
+    def _is_compared(self, term: Expr) -> bool:
+        """Whether a condition is checked between the tuples of neighbours in the join tree."""
+        scans = {self._scan_of[column] for column in column_ids(term)}
+        if len(scans) != 2 or not self._ties.spanning_tree().has_edge(*scans):
+            return False
+        return term in conjuncts(self._ties.condition(*scans))
 
     def _follows(self, term: Expr) -> bool:
         """Whether the own predicates of the scans that a term reads imply it."""

@@ -18,11 +18,12 @@ exactly the rows that join (Yannakakis 1981): then the answer is called precise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import networkx as nx
 
+from predtrace.inference.conditions import pair_conditions
 from predtrace.inference.plan import PRECISE, Membership, RefinedPlan, ValueSet
 from predtrace.inference.planner import infer_unstored
 from predtrace.inference.precise import Pushdown, Visit, row_selection
@@ -65,10 +66,11 @@ class _Refinement:
         target = row_selection(self._graph.output())
         visits = self._down(target, {})
         members = [node for node in self._graph.bottom_up() if self._has_set(visits[node])]
-        ties = Ties(self._graph, members, self._families)
+        conditions = pair_conditions(self._graph, members, self._families)
+        ties = Ties(self._graph, members, self._families, conditions)
         facts = self._up({node: ties.facts(node) for node in members})
         refined = self._down(target, facts, visits)
-        sets = self._sets({node: refined[node].above for node in members})
+        sets = self._sets({node: refined[node].above for node in members}, ties)
         order, acyclic = ties.join_tree(self._rows)
         reduced = fully_reduced(self._graph, visits, sets, ties) if acyclic else frozenset()
         return RefinedPlan(
@@ -133,16 +135,18 @@ class _Refinement:
             and not unrepeatable(self._graph, visit.node)
         )
 
-    def _sets(self, above: Mapping[int, Expr]) -> dict[int, ValueSet]:
+    def _sets(self, above: Mapping[int, Expr], ties: Ties) -> dict[int, ValueSet]:
         """The value sets, by node, of the columns that some membership reads."""
         memberships = {
-            node: tuple(_memberships(node, predicate)) for node, predicate in above.items()
+            node: tuple(_with_conditions(node, _memberships(node, predicate), ties))
+            for node, predicate in above.items()
         }
         everyone = [m for found in memberships.values() for m in found]
+        compared = column_ids(*(m.condition for m in everyone))
         sets: dict[int, ValueSet] = {}
         for node, predicate in above.items():
             read = {c for m in everyone if m.node == node for c in m.columns}
-            read |= column_ids(*(arg for m in memberships[node] for arg in m.args))
+            read |= compared | column_ids(*(arg for m in memberships[node] for arg in m.args))
             own = conjunction(*(t for t in conjuncts(predicate) if not _reads_sets(t)))
             is_scan = isinstance(self._graph[node], Scan)
             sets[node] = ValueSet(
@@ -164,7 +168,7 @@ def _memberships(node: int, predicate: Expr) -> Iterator[Membership]:
                 pairs = zip(values.columns, args, strict=True)
                 own = [(theirs, arg) for theirs, arg in pairs if isinstance(arg, Column)]
                 if own:
-                    found.append(Membership(values.scan, *map(tuple, zip(*own, strict=True))))
+                    found.append(_membership(values.scan, own))
     for one in found:
         own_pairs = set(zip(one.columns, one.args, strict=True))
         if not any(
@@ -172,6 +176,22 @@ def _memberships(node: int, predicate: Expr) -> Iterator[Membership]:
             for other in found
         ):
             yield one
+
+
+def _membership(node: int, pairs: Sequence[tuple[int, Column]]) -> Membership:
+    return Membership(node, tuple(theirs for theirs, _ in pairs), tuple(own for _, own in pairs))
+
+
+def _with_conditions(
+    node: int, memberships: Iterable[Membership], ties: Ties
+) -> Iterator[Membership]:
+    """The memberships with what the joins' other conditions say of the two sets' tuples."""
+    conditions = {other: ties.condition(node, other) for other in ties.members}
+    for one in memberships:
+        yield msgspec.structs.replace(one, condition=conditions.pop(one.node, TRUE))
+    for other, condition in conditions.items():
+        if condition != TRUE:
+            yield Membership(other, (), (), condition)
 
 
 def _reads_sets(expr: Expr) -> bool:

@@ -69,14 +69,14 @@ def test_the_users_session_is_left_alone(spark: SparkSession, tmp_path: Path) ->
         source("t", tmp_path / "t.csv", [K, NAME]), format="csv", options={"header": "true"}
     )
     before = spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.session.timeZone")
-    views = {table.name for table in spark.catalog.listTables()}
+    views = {row.viewName for row in spark.sql("SHOW VIEWS").collect()}
     predicate = conjunction(same(K, param(OUT_K)), call("eq", NAME, Literal("${x}", STRING)))
     given = targets([OUT_K], [(0, (3,))], numbered=False)
     answer = SparkEngine(spark).open(given, SETTINGS).rows([request(made, (K, NAME), predicate)])
     assert [row["Name"] for row in answer.dataframe().collect()] == ["${x}"]
     after = spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.session.timeZone")
     assert after == before
-    assert {table.name for table in spark.catalog.listTables()} == views
+    assert {row.viewName for row in spark.sql("SHOW VIEWS").collect()} == views
 
 
 def test_errors_of_spark_are_told_in_one_line(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from predtrace.inference.refinement import infer_refinement
 from predtrace.inference.replay import infer_replays, sufficient, unrepeatable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
-from symbolic.expr import Column
+from symbolic.expr import TRUE, Column, conjunction, same
 from tests.reference import ReferenceResult, evaluate_plan, trace_graph
 from tests.reference.functions import Settings
+from tests.reference.joins import matching
 from tests.reference.plans import PlanAnswer, _Bound, _selected, project
 from tests.reference.values import Row
 from tests.strategies import Pipeline, count, pipelines
@@ -159,21 +160,20 @@ def refine(
             for membership in found.memberships:
                 other = graph.output(membership.node)
                 columns = [c for i in membership.columns for c in other if c.id == i]
-                kept = [rows[membership.node][i] for i in candidates[membership.node]]
-                values = {_key(row) for row in project(kept, other, columns)}
-                tuples = project(rows[found.node], own, membership.args)
-                candidates[found.node] &= {
-                    i for i in candidates[found.node] if _key(tuples[i]) in values
-                }
+                ties = map(same, membership.args, columns)
+                matches = matching(
+                    rows[found.node],
+                    own,
+                    [rows[membership.node][i] for i in candidates[membership.node]],
+                    other,
+                    conjunction(*ties, membership.condition),
+                    Settings("UTC"),
+                )
+                candidates[found.node] &= {i for i, match in enumerate(matches) if match}
         if before == {node: len(kept) for node, kept in candidates.items()}:
             break
     labels = {scan.node: scan.label for scan in plan.scans}
     return {node: PlanAnswer(frozenset(candidates[node]), label) for node, label in labels.items()}
-
-
-def _key(row: Row) -> tuple[str, ...]:
-    # NULLs are equal, and so are the two zeros.
-    return tuple(repr(value + 0 if isinstance(value, float) else value) for value in row)
 
 
 def _set_rows(
@@ -194,6 +194,8 @@ def test_refinement_misses_nothing(aggregates: str, pipeline: Pipeline) -> None:
     plan = infer_refinement(graph, aggregates)
     event("all precise" if all(s.label == PRECISE for s in plan.scans) else "some superset")
     event("value sets" if any(s.memberships for s in plan.sets) else "no value sets")
+    if any(m.condition != TRUE for s in plan.sets for m in s.memberships):
+        event("conditions between value sets")
     for row in reference.distinct_rows():
         expected = reference.lineage(row)
         for node, answer in refine(plan, graph, tables, row).items():

@@ -15,6 +15,7 @@ import pytest
 from predtrace.frontends.spark import read_pipeline
 from tests.reference import row_key, trace_graph
 from tpch.check import choose_targets, register_tables
+from tpch.data import TABLES
 from tpch.oracle import AGGREGATES, Oracle, ScanName
 from tpch.queries import NUMBERS, read_query
 
@@ -28,10 +29,10 @@ TARGETS = 40
 class Tables(dict[str, list[tuple[Any, ...]]]):
     """The rows of the tables; `ids` has their identities. Short in failure reports."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, names: list[str]) -> None:
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         super().__init__()
         self.ids: dict[str, list[int]] = {}
-        for name in names:
+        for name in TABLES:
             rows = database.cursor().sql(f"FROM {name} SELECT row_id, * EXCLUDE row_id").fetchall()
             self[name] = [row[1:] for row in rows]
             self.ids[name] = [row[0] for row in rows]
@@ -48,8 +49,8 @@ def session(spark: SparkSession, twisted_folder: Path) -> SparkSession:
 
 
 @pytest.fixture(scope="module")
-def tables(session: SparkSession, twisted_database: duckdb.DuckDBPyConnection) -> Tables:
-    return Tables(twisted_database, [table.name for table in session.catalog.listTables()])
+def tables(twisted_database: duckdb.DuckDBPyConnection) -> Tables:
+    return Tables(twisted_database)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -1,0 +1,83 @@
+"""The conditions of a region of joins, said with the columns below it.
+
+Where only inner joins, semi joins and filters lie between operators, a row goes on only in
+combinations of rows that satisfy every condition in between. Whatever a condition says of
+two of these operators' rows is therefore true of the rows that lineage is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Filter, InnerJoin, Operator, RowTransform, SemiJoin, Sort
+from symbolic.expr import (
+    TRUE,
+    Call,
+    Column,
+    Expr,
+    column_ids,
+    conjunction,
+    conjuncts,
+    params_of,
+    substitute,
+)
+
+JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
+"""Operators that combine and drop rows by conditions on these rows alone."""
+
+
+def flattened(operators: Sequence[Operator], above: Expr = TRUE) -> Iterator[Expr]:
+    """The conditions of operators (parents first) and the predicate above, over what is below."""
+    computed: dict[int, Expr] = {}
+    for operator in reversed(operators):
+        if isinstance(operator, RowTransform):
+            for a in operator.assignments:
+                if a.value != a.column:
+                    computed[a.column.id] = substitute(a.value, computed)
+        yield from conjuncts(substitute(getattr(operator, "condition", TRUE), computed))
+    yield from conjuncts(substitute(above, computed))
+
+
+def pair_conditions(
+    graph: OperatorGraph, members: Sequence[int], families: Mapping[int, int]
+) -> dict[tuple[int, int], Expr]:
+    """What conditions say of two members' rows together, but for ties of a family.
+
+    By pairs of nodes, the lower number first.
+    """
+    owner = {column.id: node for node in members for column in graph.output(node)}
+    found: dict[tuple[int, int], list[Expr]] = {}
+    for region in _regions(graph):
+        for term in flattened(region):
+            read = column_ids(term)
+            if params_of(term) or not read <= owner.keys() or _is_tie(term, families):
+                continue
+            owners = sorted({owner[column] for column in read})
+            if len(owners) == 2:
+                found.setdefault((owners[0], owners[1]), []).append(term)
+    return {pair: conjunction(*terms) for pair, terms in found.items()}
+
+
+def _regions(graph: OperatorGraph) -> Iterator[list[Operator]]:
+    """The largest sets of neighbouring operators that only join, parents first."""
+    seen: set[int] = set()
+    for top in graph.top_down():
+        if top in seen or not isinstance(graph[top], JOINING):
+            continue
+        region: list[Operator] = []
+        pending = [top]
+        while pending:
+            node = pending.pop(0)
+            if isinstance(graph[node], JOINING) and node not in seen:
+                seen.add(node)
+                region.append(graph[node])
+                pending.extend(graph.inputs(node))
+        yield region
+
+
+def _is_tie(term: Expr, families: Mapping[int, int]) -> bool:
+    match term:
+        case Call(function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))):
+            return families.get(left, -1) == families.get(right, -2)
+    return False
