@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from predtrace.arrays.provrc import compress
     from predtrace.arrays.query import Direction, TableIndex, trace
     from predtrace.arrays.relation import CellRelation, End, LineageTable, follow
+    from predtrace.arrays.reuse.predictor import Reuse
     from predtrace.arrays.rowsets import RowIndex
     from predtrace.arrays.store import ArrayStore, open_store
 
@@ -30,6 +31,7 @@ _HOMES = {
     "compress": "provrc",
     **dict.fromkeys(("Direction", "TableIndex", "trace"), "query"),
     **dict.fromkeys(("ArrayStore", "open_store"), "store"),
+    "Reuse": "reuse.predictor",
     "RowIndex": "rowsets",
     "TrackedArray": "calls",
 }
@@ -41,6 +43,7 @@ __all__ = [
     "Direction",
     "End",
     "LineageTable",
+    "Reuse",
     "RowIndex",
     "TableIndex",
     "TrackedArray",

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-import msgspec
 import numpy as np
 
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.arrays.reuse.basis import Basis, Prediction
+from predtrace.arrays.signatures import CallSignature, as_json
 from predtrace.errors import ArrayLineageError
 
 CellCapture: TypeAlias = Callable[[tuple[int, ...]], Iterable[Sequence[int]]]
@@ -28,30 +29,23 @@ Captures: TypeAlias = CallCapture | Mapping[tuple[int, int], Source]
 
 
 class Predictor(Protocol):
-    """Learns the lineage of operations from calls, and predicts that of other calls.
-
-    Shapes are those of all inputs and outputs of a call; `operation` also names which output
-    and input the table relates.
-    """
+    """Learns the lineage of operations from calls, and predicts that of other calls."""
 
     def predict(
-        self,
-        operation: str,
-        in_shapes: tuple[Shape, ...],
-        out_shapes: tuple[Shape, ...],
-        args: Mapping[str, Any],
-    ) -> LineageTable | None:
-        """The lineage of a call, None if it is not known."""
+        self, call: CallSignature, output: int, input: int, *, verifiable: bool
+    ) -> Prediction | None:
+        """The lineage between an output and an input of a call; None if it is to be captured.
+
+        A call that is not `verifiable` cannot be captured.
+        """
 
     def observe(
-        self,
-        operation: str,
-        in_shapes: tuple[Shape, ...],
-        out_shapes: tuple[Shape, ...],
-        args: Mapping[str, Any],
-        table: LineageTable,
+        self, call: CallSignature, captured: Mapping[tuple[int, int], LineageTable]
     ) -> None:
-        """Learn from a captured call."""
+        """Learn from the tables that were captured, by positions (output, input)."""
+
+    def is_withdrawn(self, basis: Basis) -> bool:
+        """Whether what was observed since contradicts what a prediction rests on."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +57,19 @@ class TrackedArray:
 
 
 @dataclass(frozen=True)
+class CallLineage:
+    """The tables of a call by positions (output, input), and what predicted ones rest on."""
+
+    tables: Mapping[tuple[int, int], LineageTable]
+    bases: Mapping[tuple[int, int], Basis]
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether nothing had to be captured."""
+        return bool(self.tables) and len(self.bases) == len(self.tables)
+
+
+@dataclass(frozen=True)
 class OperationCall:
     """A call of an operation: its arrays, and the arguments that its lineage depends on."""
 
@@ -71,55 +78,54 @@ class OperationCall:
     outputs: list[TrackedArray]
     args: dict[str, Any]
 
-    def tables(
-        self,
-        capture: Captures | None,
-        reuse: Predictor | None,
-    ) -> tuple[dict[tuple[int, int], LineageTable], bool]:
-        """The tables by positions (output, input), and whether all of them were predicted."""
-        shapes = tuple(one.shape for one in self.inputs), tuple(one.shape for one in self.outputs)
-        tables, captured = {}, 0
+    def lineage(self, capture: Captures | None, reuse: Predictor | None) -> CallLineage:
+        """What is predicted, and what is captured since it could not be."""
+        signature = self.signature()
+        predicted: dict[tuple[int, int], Prediction] = {}
+        captured: dict[tuple[int, int], LineageTable] = {}
         for o, out in enumerate(self.outputs):
             for i, into in enumerate(self.inputs):
-                operation = f"{self.name}/{o}/{i}"
-                table = reuse.predict(operation, *shapes, self.args) if reuse else None
-                if table is None:
-                    source = self._source(capture, o, i)
-                    if source is None:
-                        continue
-                    captured += 1
-                    table = as_table(source, out.shape, into.shape)
-                    if reuse:
-                        reuse.observe(operation, *shapes, self.args, table)
-                tables[o, i] = _fitting(table, out.shape, into.shape)
-        return tables, bool(tables) and not captured
+                if isinstance(capture, Mapping) and (o, i) not in capture:
+                    continue  # nothing of that input contributed to that output
+                found = None
+                if reuse is not None:
+                    verifiable = capture is not None
+                    found = reuse.predict(signature, o, i, verifiable=verifiable)
+                if found is not None:
+                    predicted[o, i] = found
+                else:
+                    captured[o, i] = as_table(self._source(capture, o, i), out.shape, into.shape)
+        if reuse is not None and captured:
+            reuse.observe(signature, captured)
+        tables = {
+            (o, i): _fitting(found.table, self.outputs[o].shape, self.inputs[i].shape)
+            for (o, i), found in predicted.items()
+        }
+        return CallLineage(
+            tables={**tables, **captured},
+            bases={place: found.basis for place, found in predicted.items()},
+        )
+
+    def signature(self) -> CallSignature:
+        """The call without values. Raises ArrayLineageError if an argument is no JSON."""
+        return CallSignature.of(
+            self.name,
+            tuple(one.shape for one in self.inputs),
+            tuple(one.shape for one in self.outputs),
+            self.args,
+        )
 
     def written_args(self) -> str:
         """The arguments as JSON. Raises ArrayLineageError if they cannot be written so."""
-        try:
-            return msgspec.json.encode(self.args, enc_hook=_as_json, order="sorted").decode()
-        except (TypeError, NotImplementedError, msgspec.MsgspecError) as error:
-            raise ArrayLineageError(
-                f"the arguments of {self.name} cannot be stored as JSON ({error}); "
-                "give numbers, strings, lists and dicts"
-            ) from error
+        return as_json(self.args, self.name)
 
-    def _source(self, capture: Captures | None, o: int, i: int) -> Source | None:
+    def _source(self, capture: Captures | None, o: int, i: int) -> Source:
         if capture is None:
             raise ArrayLineageError(
                 f"the lineage of {self.name} is neither captured nor known from earlier calls; "
                 "give capture=…"
             )
-        # No entry in a mapping: nothing of that input contributed to that output.
-        return capture.get((o, i)) if isinstance(capture, Mapping) else capture(o, i)
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise NotImplementedError(f"{type(value).__name__} is no JSON")
+        return capture[o, i] if isinstance(capture, Mapping) else capture(o, i)
 
 
 def as_table(source: Source, out_shape: Shape, in_shape: Shape) -> LineageTable:

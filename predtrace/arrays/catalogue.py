@@ -14,6 +14,7 @@ import re
 import msgspec
 
 from predtrace.arrays.quality import Quality
+from predtrace.arrays.reuse.basis import Basis
 from predtrace.errors import ArrayFormatError
 
 FORMAT = "predtrace arrays"
@@ -44,7 +45,8 @@ class LineageEntry(msgspec.Struct, frozen=True):
 
     `table` is the SHA-256 of its file, `operation` the place of its call among the
     operations, if it came from one. `quality` says how far it can be trusted, and `reason`
-    why not wholly; in files of schema 1 all lineage is precise.
+    why not wholly; in files of schema 1 all lineage is precise. `basis` is what predicted
+    lineage rests on.
     """
 
     output: str
@@ -53,6 +55,7 @@ class LineageEntry(msgspec.Struct, frozen=True):
     operation: int | None = None
     quality: Quality = Quality.PRECISE
     reason: str = ""
+    basis: Basis | None = None
 
 
 class Catalogue(msgspec.Struct, frozen=True):

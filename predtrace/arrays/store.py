@@ -38,6 +38,13 @@ from predtrace.arrays.quality import Quality
 from predtrace.arrays.query import Direction, TableIndex
 from predtrace.arrays.recording import Recording, free_names
 from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse.labels import (
+    DoubtfulLineage,
+    doubted,
+    doubtful_lineage,
+    labelled,
+    settled,
+)
 from predtrace.arrays.shelves import Change, Folder, Memory, Shelf
 from predtrace.errors import ArrayLineageError
 
@@ -118,17 +125,15 @@ class ArrayStore:
         """Record a call: the lineage between each of its outputs and each of its inputs.
 
         `capture` gives lineage by the positions (output, input). With `reuse`, lineage that
-        can be predicted from earlier calls is not captured. Returns whether all of it was.
-        Raises ArrayLineageError if an array is unknown, lineage does not fit, or is neither
-        captured nor predicted.
+        can be predicted from earlier calls is not captured, and answers that rest on it say so
+        (`trace`, `doubtful`). Returns whether all of it was. Raises ArrayLineageError if an
+        array is unknown, lineage does not fit, or is neither captured nor predicted.
         """
         ins, outs = [self._array(one) for one in inputs], [self._array(one) for one in outputs]
         call = OperationCall(name, ins, outs, dict(args or {}))
-        tables, reused = call.tables(capture, reuse)
         args_json = call.written_args()
-        saved = [
-            (outs[o].name, ins[i].name, self.shelf.save(table)) for (o, i), table in tables.items()
-        ]
+        found = call.lineage(capture, reuse)
+        saved = {place: self.shelf.save(table) for place, table in found.tables.items()}
 
         def add(catalogue: Catalogue) -> Catalogue:
             number = len(catalogue.operations)
@@ -137,15 +142,32 @@ class ArrayStore:
                 tuple(one.name for one in ins),
                 tuple(one.name for one in outs),
                 args_json,
-                reused,
+                found.is_predicted,
             )
-            entries = [LineageEntry(*names, number) for names in saved]
-            catalogue = _with_lineage(catalogue, entries)
+            entries, captured = [], []
+            for (o, i), key in saved.items():
+                entry = LineageEntry(outs[o].name, ins[i].name, key, number)
+                basis = found.bases.get((o, i))
+                entries.append(labelled(entry, basis) if basis else entry)
+                if basis is None:
+                    captured.append((entry.output, entry.input))
+            catalogue = _with_lineage(settled(catalogue, name, captured), entries)
             operations = (*catalogue.operations, operation)
-            return msgspec.structs.replace(catalogue, operations=operations)
+            catalogue = msgspec.structs.replace(catalogue, operations=operations)
+            return doubted(catalogue, reuse.is_withdrawn) if reuse else catalogue
 
         self._change(add)
-        return reused
+        return found.is_predicted
+
+    def doubtful(self, reuse: Predictor | None = None) -> list[DoubtfulLineage]:
+        """Predicted lineage that later calls contradicted, to be captured again.
+
+        Calls are marked when one of them is registered with `reuse`; given here, it is asked
+        what it has withdrawn since, which another process may have seen.
+        """
+        if reuse is not None:
+            self._change(lambda catalogue: doubted(catalogue, reuse.is_withdrawn))
+        return list(doubtful_lineage(self.catalogue))
 
     def query(self, path: Sequence[Named], cells: Cells | npt.ArrayLike) -> Cells:
         """The cells of the path's last array that are related to `cells` of its first.

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import ArrayStore, Cells, open_store
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.arrays.reuse.basis import Basis, Kind, Prediction
 from predtrace.arrays.shelves import CATALOGUE, TABLES
+from predtrace.arrays.signatures import CallSignature
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
 from tests.arrays.relations import flip, negative, permuted, relations, sum_axis, tile
 
@@ -95,23 +96,20 @@ class Remembers:
         self.known: dict[str, LineageTable] = {}
 
     def predict(
-        self,
-        operation: str,
-        in_shapes: tuple[Shape, ...],
-        out_shapes: tuple[Shape, ...],
-        args: Mapping[str, Any],
-    ) -> LineageTable | None:
-        return self.known.get(repr((operation, in_shapes, out_shapes, args)))
+        self, call: CallSignature, output: int, input: int, *, verifiable: bool
+    ) -> Prediction | None:
+        table = self.known.get(repr((call, output, input)))
+        basis = Basis(call.name, "", Kind.DIMENSIONAL, 1, 0)
+        return None if table is None else Prediction(table, basis)
 
     def observe(
-        self,
-        operation: str,
-        in_shapes: tuple[Shape, ...],
-        out_shapes: tuple[Shape, ...],
-        args: Mapping[str, Any],
-        table: LineageTable,
+        self, call: CallSignature, captured: Mapping[tuple[int, int], LineageTable]
     ) -> None:
-        self.known[repr((operation, in_shapes, out_shapes, args))] = table
+        for place, table in captured.items():
+            self.known[repr((call, *place))] = table
+
+    def is_withdrawn(self, basis: Basis) -> bool:
+        return False
 
 
 def test_operations(store: ArrayStore) -> None:

@@ -1,0 +1,154 @@
+"""What a captured call changes in what was learnt.
+
+Every captured call is compared with what was known of its shapes and arguments. What
+contradicts a prediction, or could have been one, withdraws it:
+
+- two tables for the same shapes and all arguments: the operation depends on values (or on
+  something that it was not registered with), and is never predicted again;
+- the same where arguments have been left out as irrelevant: they are relevant from now on,
+  and what was learnt without them is forgotten;
+- a table that the form for other shapes does not give: the form is withdrawn. It may come back
+  for larger or otherwise different shapes, if these are enough by themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+from msgspec.structs import replace
+
+from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse import arguments
+from predtrace.arrays.reuse.evidence import generalised, reach
+from predtrace.arrays.reuse.memory import Entry, Operation, Structure
+from predtrace.arrays.reuse.progressions import fold, unfold
+from predtrace.arrays.reuse.sizes import order_of, sizes_of, structure_of
+from predtrace.arrays.signatures import CallSignature
+
+ENTRIES = 64
+"""Shapes and arguments that are kept of one structure."""
+
+_MANY_PAIRS = 2**62
+_COMPARED = 5_000_000
+"""Pairs of cells that two different forms of a table are unpacked to at most."""
+
+
+def entry_of(call: CallSignature, table: LineageTable) -> Entry:
+    """A captured call as it is remembered."""
+    folded = fold(table)
+    return Entry(
+        in_shapes=call.in_shapes,
+        out_shapes=call.out_shapes,
+        args=dict(call.args),
+        digest=_digest(table),
+        pairs=min(math.prod((*table.out_shape, *table.in_shape)), _MANY_PAIRS),
+        folded=None if folded is None else tuple(map(tuple, folded.tolist())),
+    )
+
+
+def learn(
+    operation: Operation, call: CallSignature, table: LineageTable, confirmations: int
+) -> Operation:
+    """The operation after one more captured call with this table."""
+    if operation.by_value:
+        return operation
+    key = structure_of(call.in_shapes, call.out_shapes)
+    structure = operation.structures.get(key, Structure())
+    full = entry_of(call, table)
+    entry = arguments.without(full, structure.irrelevant)
+    known = find(structure, entry)
+    predicted = None if known else _predicted(structure, entry, table, confirmations)
+    unlike = predicted is not None and not _same(predicted, table)
+    if known and _agree(known, table):
+        structure = _with_call(structure, known)
+    elif structure.irrelevant and (known or unlike):
+        structure = _restarted(structure, full)
+    elif known:
+        return Operation(by_value=True)
+    else:
+        expected = predicted is not None and not unlike
+        structure = _extended(structure, entry, expected, confirmations)
+        if unlike:
+            structure = replace(structure, forms_withdrawn=structure.forms_withdrawn + 1)
+    return replace(operation, structures={**operation.structures, key: structure})
+
+
+def find(structure: Structure, wanted: Entry | CallSignature) -> Entry | None:
+    """The entry with the same shapes and arguments."""
+    for entry in structure.entries:
+        if (entry.in_shapes, entry.out_shapes, entry.args) == (
+            wanted.in_shapes,
+            wanted.out_shapes,
+            wanted.args,
+        ):
+            return entry
+    return None
+
+
+def _extended(structure: Structure, entry: Entry, expected: bool, confirmations: int) -> Structure:
+    """With a new entry; where there are many, only with one that was not expected."""
+    if len(structure.entries) >= ENTRIES:
+        return structure if expected else replace(structure, crowded=True)
+    structure = replace(structure, entries=(*structure.entries, entry))
+    return arguments.judged(structure, entry, confirmations, _same_entries)
+
+
+def _predicted(
+    structure: Structure, entry: Entry, table: LineageTable, confirmations: int
+) -> LineageTable | None:
+    sizes = sizes_of(entry.in_shapes, entry.out_shapes)
+    order = order_of(sizes, reach(entry.args))
+    found = generalised(structure, entry.args, order, confirmations)
+    folded = None if found is None else found.form.at(sizes)
+    return None if folded is None else unfold(folded, table.out_shape, table.in_shape)
+
+
+def _with_call(structure: Structure, known: Entry) -> Structure:
+    entries = tuple(
+        replace(entry, calls=entry.calls + 1) if entry is known else entry
+        for entry in structure.entries
+    )
+    return replace(structure, entries=entries)
+
+
+def _restarted(structure: Structure, entry: Entry) -> Structure:
+    """With this entry only, and all arguments relevant that seemed not to be."""
+    return Structure(
+        entries=(entry,),
+        relevant=(*structure.relevant, *structure.irrelevant),
+        withdrawn=structure.withdrawn + 1,
+        forms_withdrawn=structure.forms_withdrawn + 1,
+    )
+
+
+def _agree(known: Entry, table: LineageTable) -> bool:
+    """Whether an entry's table is this one."""
+    if known.digest == _digest(table):
+        return True
+    folded = known.progressions()
+    other = None if folded is None else unfold(folded, table.out_shape, table.in_shape)
+    return other is not None and _same(other, table)
+
+
+def _same_entries(one: Entry, other: Entry) -> bool:
+    """Whether the tables of entries with the same shapes are the same, row by row."""
+    return one.digest == other.digest
+
+
+def _same(one: LineageTable, other: LineageTable) -> bool:
+    """Whether tables hold the same pairs; False, too, where that takes too long to say."""
+    if _digest(one) == _digest(other):
+        return True
+    count = one.pair_count()
+    if count > _COMPARED or other.pair_count() > _COMPARED:
+        return False
+    return one.decompress().same_as(other.decompress())
+
+
+def _digest(table: LineageTable) -> str:
+    """What two tables between the same shapes share only if their rows are the same."""
+    found = hashlib.sha256()
+    for column in table.columns():
+        found.update(column.tobytes())
+    return found.hexdigest()

@@ -1,0 +1,163 @@
+"""`Reuse`: the lineage of calls, predicted from earlier ones."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from predtrace.arrays.boxes import Shape
+from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse.basis import Basis, Kind, Prediction
+from predtrace.arrays.reuse.evidence import (
+    CONFIRMATIONS,
+    Generalised,
+    generalised,
+    is_repeated,
+    reach,
+)
+from predtrace.arrays.reuse.learning import find, learn
+from predtrace.arrays.reuse.memory import Learnt, LearntFile, LearntHere, Operation, Structure
+from predtrace.arrays.reuse.progressions import unfold
+from predtrace.arrays.reuse.sizes import order_of, sizes_of, structure_of
+from predtrace.arrays.signatures import CallSignature
+from predtrace.errors import ArrayLineageError
+
+VERIFY_EVERY = 16
+_KEPT_FORMS = 1024
+
+
+class Reuse:
+    """Learns lineage from captured calls, and predicts it for others.
+
+        reuse = arrays.Reuse("lineage/")          # learns on, wherever others left off
+        store.register_operation("sum", [a], [b], {"axis": 1}, capture, reuse)
+
+    What was learnt is kept in the folder, usually that of a store; without one, in this
+    object. Nothing is predicted before at least `confirmations` calls have confirmed it
+    (`evidence`), nor is one in `verify_every` predictions: the call is captured, and what it
+    shows is compared. Raises ArrayFormatError if the folder's file is damaged.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        confirmations: int = CONFIRMATIONS,
+        verify_every: int = VERIFY_EVERY,
+        seed: int | None = None,
+    ) -> None:
+        if min(confirmations, verify_every) < 1:
+            raise ArrayLineageError("confirmations and verify_every are numbers from 1")
+        self.confirmations = confirmations
+        self.verify_every = verify_every
+        self._learnt = LearntHere() if folder is None else LearntFile(Path(folder))
+        # Which prediction is verified first is random, so that short processes verify, too.
+        self._random = random.Random(seed)
+        self._ahead: dict[tuple[str, str], int] = {}
+        self._forms: dict[object, tuple[Structure, Generalised | None]] = {}
+
+    @property
+    def learnt(self) -> Learnt:
+        """What is known by now, other processes' calls included."""
+        return self._learnt.read()
+
+    def predict(
+        self, call: CallSignature, output: int, input: int, *, verifiable: bool = True
+    ) -> Prediction | None:
+        """The lineage between an output and an input of a call; None if it is to be captured.
+
+        Calls that are not `verifiable`, since they cannot be captured, are not verified.
+        """
+        name = operation_name(call, output, input)
+        operation = self.learnt.operations.get(name)
+        if operation is None or operation.by_value:
+            return None
+        found = self._find(name, operation, call, output, input)
+        if found is None or (verifiable and self._is_due(name, found.basis.structure)):
+            return None
+        return found
+
+    def observe(
+        self, call: CallSignature, captured: Mapping[tuple[int, int], LineageTable]
+    ) -> None:
+        """Learn from a call's captured tables, by positions (output, input)."""
+
+        def learn_all(learnt: Learnt) -> Learnt:
+            operations = dict(learnt.operations)
+            for (output, input), table in captured.items():
+                name = operation_name(call, output, input)
+                known = operations.get(name, Operation())
+                operations[name] = learn(known, call, table, self.confirmations)
+            return replace(learnt, operations=operations)
+
+        self._learnt.change(learn_all)
+
+    def is_withdrawn(self, basis: Basis) -> bool:
+        """Whether a captured call has since contradicted what a prediction rests on."""
+        operation = self.learnt.operations.get(basis.operation)
+        if operation is None:
+            return False
+        if operation.by_value:
+            return True
+        structure = operation.structures.get(basis.structure, Structure())
+        return _withdrawals(structure, basis.kind) > basis.withdrawals
+
+    def _find(
+        self, name: str, operation: Operation, call: CallSignature, output: int, input: int
+    ) -> Prediction | None:
+        key = structure_of(call.in_shapes, call.out_shapes)
+        structure = operation.structures.get(key)
+        if structure is None:
+            return None
+        args = {k: v for k, v in call.args.items() if k not in structure.irrelevant}
+        call = CallSignature(call.name, call.in_shapes, call.out_shapes, args)
+        kind, folded, calls = Kind.DIMENSIONAL, None, 0
+        entry = find(structure, call)
+        if entry is not None and is_repeated(entry, self.confirmations):
+            folded, calls = entry.progressions(), entry.calls
+        if folded is None:
+            sizes = sizes_of(call.in_shapes, call.out_shapes)
+            found = self._generalised(name, key, structure, args, sizes)
+            if found is not None:
+                kind, folded, calls = Kind.GENERALISED, found.form.at(sizes), found.calls
+        if folded is None:
+            return None
+        table = unfold(folded, call.out_shapes[output], call.in_shapes[input])
+        if table is None:
+            return None
+        return Prediction(table, Basis(name, key, kind, calls, _withdrawals(structure, kind)))
+
+    def _generalised(
+        self, name: str, key: str, structure: Structure, args: Mapping[str, str], sizes: Shape
+    ) -> Generalised | None:
+        """The same as `generalised`, computed once as long as nothing new is learnt."""
+        order = order_of(sizes, reach(args))
+        asked = name, key, tuple(sorted(args.items())), order
+        known = self._forms.get(asked)
+        if known is None or known[0] is not structure:
+            if len(self._forms) >= _KEPT_FORMS:
+                self._forms.clear()
+            known = structure, generalised(structure, args, order, self.confirmations)
+            self._forms[asked] = known
+        return known[1]
+
+    def _is_due(self, name: str, structure: str) -> bool:
+        """Whether this prediction is to be verified; one in `verify_every` of a structure is."""
+        ahead = self._ahead.get((name, structure))
+        if ahead is None:
+            ahead = self._random.randrange(self.verify_every)
+        self._ahead[name, structure] = (ahead - 1) % self.verify_every
+        return ahead == 0
+
+
+def operation_name(call: CallSignature, output: int, input: int) -> str:
+    """What the lineage between one output and one input of an operation is called."""
+    return f"{call.name}/{output}/{input}"
+
+
+def _withdrawals(structure: Structure, kind: Kind) -> int:
+    return structure.withdrawn if kind is Kind.DIMENSIONAL else structure.forms_withdrawn

@@ -1,0 +1,42 @@
+"""Which calls are alike enough for one to say something about another.
+
+The lineage of an operation is often one formula as long as nothing special happens to the
+shapes, and another one where something does: an axis of size 1 is broadcast, an array without
+cells has no lineage, a longer operand takes the other's role, a diagonal ends at whichever
+side is shorter. Calls are told apart by what could matter so:
+
+- their *structure*: how many axes each array has, and which of them have size 0 or 1;
+- their *order*: for any two sizes the difference between them, where that is small, else its
+  sign. What is small is relative to the integers among the arguments, which operations add to
+  sizes and compare with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+from predtrace.arrays.boxes import Shape
+
+
+def structure_of(in_shapes: Iterable[Shape], out_shapes: Iterable[Shape]) -> str:
+    """The number of axes, and the sizes 0 and 1; all other sizes are n.
+
+    >>> structure_of([(4, 1), (7,)], [(4, 7)])
+    'n1,n->nn'
+    """
+    return "->".join(",".join(map(_axes, shapes)) for shapes in (in_shapes, out_shapes))
+
+
+def _axes(shape: Shape) -> str:
+    return "".join(str(size) if size < 2 else "n" for size in shape)
+
+
+def sizes_of(in_shapes: Iterable[Shape], out_shapes: Iterable[Shape]) -> Shape:
+    """The sizes of all axes of all arrays."""
+    return tuple(size for shapes in (in_shapes, out_shapes) for shape in shapes for size in shape)
+
+
+def order_of(sizes: Shape, near: int) -> tuple[int, ...]:
+    """For any two sizes their difference, as far as it is within ``-near .. near``."""
+    return tuple(max(-near, min(near, right - left)) for left, right in combinations(sizes, 2))
