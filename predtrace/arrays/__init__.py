@@ -1,9 +1,16 @@
 """Cell-level lineage of arrays: captured, compressed, stored and queried without unpacking.
 
-    store = predtrace.arrays.open_store("lineage/")
+    @predtrace.arrays.track
+    def shares(table):
+        return table / table.sum(axis=1, keepdims=True)
+
+    result = shares(data)                              # numpy arrays in, a tracked array out
+    result.lineage.backward((3, 4), to="table").cells()
+
+    store = predtrace.arrays.open_store("lineage/")    # or lineage that was captured elsewhere
     a, b = store.array("A", (1000, 200)), store.array("B", (1000,))
     store.lineage(b, a, relation)
-    store.query([b, a], [3]).cells()           # the cells of A that cell 3 of B came from
+    store.query([b, a], [3]).cells()                   # the cells of A that cell 3 of B came from
 
 After DSLog ("Compression and In-Situ Query Processing for Fine-Grained Array Lineage")
 and the thesis it grew from; docs/arrays.md explains. The names below are loaded when first
@@ -16,14 +23,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from predtrace.arrays.answers import Answer
     from predtrace.arrays.calls import TrackedArray
     from predtrace.arrays.cells import Cells
     from predtrace.arrays.provrc import compress
+    from predtrace.arrays.quality import Quality
     from predtrace.arrays.query import Direction, TableIndex, trace
     from predtrace.arrays.relation import CellRelation, End, LineageTable, follow
     from predtrace.arrays.reuse.predictor import Reuse
     from predtrace.arrays.rowsets import RowIndex
     from predtrace.arrays.store import ArrayStore, open_store
+    from predtrace.arrays.tracked.array import LineageArray
+    from predtrace.arrays.tracked.decorator import track
+    from predtrace.arrays.tracked.session import Tracking, tracking
 
 _HOMES = {
     **dict.fromkeys(("CellRelation", "End", "LineageTable", "follow"), "relation"),
@@ -34,23 +46,34 @@ _HOMES = {
     "Reuse": "reuse.predictor",
     "RowIndex": "rowsets",
     "TrackedArray": "calls",
+    "Answer": "answers",
+    "Quality": "quality",
+    "LineageArray": "tracked.array",
+    "track": "tracked.decorator",
+    **dict.fromkeys(("Tracking", "tracking"), "tracked.session"),
 }
 
 __all__ = [
+    "Answer",
     "ArrayStore",
     "CellRelation",
     "Cells",
     "Direction",
     "End",
+    "LineageArray",
     "LineageTable",
+    "Quality",
     "Reuse",
     "RowIndex",
     "TableIndex",
     "TrackedArray",
+    "Tracking",
     "compress",
     "follow",
     "open_store",
     "trace",
+    "track",
+    "tracking",
 ]
 
 

@@ -27,7 +27,8 @@ Hop = Callable[[str, Cells, Direction], Cells]
 def follow_all(catalogue: Catalogue, start: str, end: str, cells: Cells, hop: Hop) -> Answer:
     """The cells of `end` that are related to `cells` of `start` along any path.
 
-    Raises ArrayLineageError if the arrays came from each other.
+    What an array may have come from besides what is recorded (`ArrayEntry.gap`) makes the
+    answer `observed`. Raises ArrayLineageError if the arrays came from each other.
     """
     graph = _graph(catalogue.lineage)
     shapes = {array.name: array.shape for array in catalogue.arrays}

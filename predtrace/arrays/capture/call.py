@@ -68,7 +68,8 @@ class Call:
     """A call that numpy has carried out: `outputs` are the arrays of its result, in order.
 
     For an operation that writes into its first argument, that array's new state is the only
-    output, and operands have the values from before.
+    output, and operands have the values from before. `out` are the arrays that outputs are
+    written into, if the caller gave any, with their values from before.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     outputs: tuple[Array, ...]
+    out: tuple[Operand | None, ...] = ()
 
     @property
     def shape(self) -> Shape:

@@ -95,15 +95,26 @@ def capture(
 
 
 def capture_call(
-    function: Callable[..., Any], method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any],
+    method: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    out: tuple[Operand | None, ...] = (),
 ) -> Captured:
-    """The same with the operands chosen by the caller; other arrays are constants."""
+    """The same with the operands chosen by the caller; other arrays are constants.
+
+    `out` has, for some outputs, the array that the caller wants them in: copies of these are
+    written, so that types and cells that `where` leaves out are as numpy has them.
+    """
     name, rule = _rule_of(function, method)
     called = function if method == "__call__" else getattr(function, method)
     _check_arguments(name, rule, args, kwargs)
     values, options = plain(args), plain(kwargs)
+    if out:
+        scratch = tuple(None if target is None else target.value.copy() for target in out)
+        options["out"] = scratch if isinstance(function, np.ufunc) else scratch[0]
     if rule.writes:
-        target = args[0]
+        target = args[0] if args else None
         if not isinstance(target, Operand):
             raise UntrackedCallError(
                 f"{name} writes tracked cells into an array that is not tracked: track that, too"
@@ -115,7 +126,7 @@ def capture_call(
     else:
         result = called(*values, **options)
         outputs = tuple(arrays_of(result))
-    call = Call(name, called, args, kwargs, outputs)
+    call = Call(name, called, args, kwargs, outputs, out)
     edges = tuple(rule.capture(call, *args, **kwargs))
     found = {edge.operand.position for edge in edges}
     for operand in operands_of((args, kwargs)):

@@ -14,21 +14,47 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from predtrace.arrays.boxes import Shape
-from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
-from predtrace.arrays.capture.regions import Limit, follow, separable, span
+from predtrace.arrays.capture.call import (
+    Array,
+    Call,
+    Edges,
+    Lineage,
+    Operand,
+    edge,
+    plain,
+    shape_of,
+)
+from predtrace.arrays.capture.regions import Limit, broadcast, follow, separable, span
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.elementwise import elementwise
 from predtrace.arrays.capture.rules.reductions import reduce_slices, scan
 from predtrace.arrays.capture.rules.writes import written
-from predtrace.arrays.capture.sources import Ids, ids, pairs
+from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids, pairs
 from predtrace.arrays.relation import CellRelation, LineageTable
 
 
 def _call(call: Call, *arguments: Any, where: Any = True, out: Any = None, **options: Any) -> Edges:
-    """Without `where`; arrays that results are written to are the business of the caller."""
-    if where is not True:
-        raise call.refuse("with 'where', which leaves cells undefined: use numpy.where")
-    yield from elementwise(call, *arguments)
+    if where is True:
+        yield from elementwise(call, *arguments)
+    elif not call.out or None in call.out:
+        raise call.refuse("with 'where' but without 'out', which leaves cells undefined")
+    else:
+        yield from _where(call, arguments, where)
+
+
+def _where(call: Call, arguments: tuple[Any, ...], where: Any) -> Edges:
+    """Cells that the mask leaves out stay as they were in the array that is written to."""
+    mask = np.broadcast_to(plain(where), call.shape)
+    for output, target in enumerate(call.out):
+        for operand in arguments:
+            yield from edge(operand, _chosen, mask, shape_of(operand), output=output)
+        yield from edge(target, _chosen, ~mask, shape_of(target), output=output)
+        yield from edge(where, broadcast, call.shape, shape_of(where), output=output)
+
+
+def _chosen(mask: Array, in_shape: Shape) -> Lineage:
+    """The cells in the same place, where the mask is true."""
+    return from_ids(np.where(mask, np.broadcast_to(ids(in_shape), mask.shape), NONE), in_shape)
 
 
 def _reduce(

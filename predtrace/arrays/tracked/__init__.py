@@ -1,0 +1,1 @@
+"""Arrays that record where their cells come from, while a numpy program runs."""

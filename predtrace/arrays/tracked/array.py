@@ -1,0 +1,256 @@
+"""The tracked array: looks like a numpy array, and records every operation that it goes through.
+
+It is no subclass of `numpy.ndarray`, so that no code can reach the memory past the protocols.
+Everything but attributes of the shape goes to `operations.carry_out`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from predtrace.arrays.boxes import Shape
+from predtrace.arrays.capture.call import Array
+from predtrace.arrays.capture.capture import as_table
+from predtrace.arrays.tracked.buffers import Buffer, repeats_cells
+from predtrace.arrays.tracked.methods import REFUSED, ArrayMethods
+from predtrace.errors import ArrayLineageError
+
+if TYPE_CHECKING:
+    from predtrace.arrays.tracked.lineage import ArrayLineage
+    from predtrace.arrays.tracked.session import Tracking
+
+_FOREIGN = "__array_ufunc__"
+
+
+class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
+    """A numpy array whose cells' lineage is recorded; made by `Tracking.array` and `track`.
+
+    What numpy would give as a number is an array without axes, which cannot be written to.
+    """
+
+    def __init__(
+        self,
+        session: Tracking,
+        buffer: Buffer,
+        values: Array,
+        name: str,
+        is_number: bool = False,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self._session = session
+        self._buffer = buffer
+        self._values = values
+        self._name = name
+        self._version = buffer.version
+        self.is_number = is_number
+        self._aliases = dict(aliases or {})
+
+    # what is known without looking at any cell
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes."""
+        return self._values.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return self._values.ndim
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self._values.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the cells."""
+        return self._values.dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a cell."""
+        return self._values.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all cells."""
+        return self._values.nbytes
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    # lineage
+
+    @property
+    def name(self) -> str:
+        """The name that the store knows the array by, in its present state."""
+        if self._version != self._buffer.version:
+            if self._buffer.is_whole(self._values):
+                self._name = self._buffer.name
+            else:
+                table = as_table(self._buffer.seen_by(self._values))
+                self._name = self._session.viewed(self._buffer.name, self._values, table)
+            self._version = self._buffer.version
+        return self._name
+
+    @property
+    def lineage(self) -> ArrayLineage:
+        """Questions about the cells of the array in its present state."""
+        from predtrace.arrays.tracked.lineage import ArrayLineage
+
+        return ArrayLineage(self._session.store, self.name, self._aliases)
+
+    @property
+    def values(self) -> Array:
+        """The cells to look at, as a numpy array that cannot be written to.
+
+        What is computed from them is not tracked.
+        """
+        values = self._values.view()
+        values.flags.writeable = False
+        return values
+
+    # numpy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from predtrace.arrays.tracked.operations import carry_out
+
+        if not all(map(_is_known, inputs)):
+            return NotImplemented
+        return carry_out(self._session, ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        from predtrace.arrays.tracked.operations import carry_out
+
+        if not all(issubclass(kind, LineageArray | np.ndarray) for kind in types):
+            return NotImplemented
+        return carry_out(self._session, function, "__call__", args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The cells as a numpy array: they leave tracking here."""
+        self._session.leave(self.name, "a numpy array was made of it")
+        if copy or (dtype is not None and np.dtype(dtype) != self.dtype):
+            return np.array(self._values, dtype)
+        return self.values
+
+    # cells
+
+    def __getitem__(self, key: Any) -> Any:
+        from predtrace.arrays.tracked.operations import carry_out
+
+        return carry_out(self._session, operator.getitem, "__call__", (self, key), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from predtrace.arrays.tracked.operations import carry_out
+
+        carry_out(self._session, operator.setitem, "__call__", (self, key, value), {})
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over an array without axes")
+        return (self[index] for index in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    # values that become Python's own: later lineage may lack them
+
+    def __bool__(self) -> bool:
+        return bool(self._decide("bool()"))
+
+    def __int__(self) -> int:
+        return int(self._decide("int()"))
+
+    def __float__(self) -> float:
+        return float(self._decide("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._decide("complex()"))
+
+    def __index__(self) -> int:
+        return operator.index(self._decide("an index"))
+
+    def item(self, *place: Any) -> Any:
+        """A cell as a Python number; it leaves tracking."""
+        return self._decide("item()").item(*place)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; they leave tracking."""
+        return self._decide("tolist()").tolist()
+
+    def _decide(self, how: str) -> Array:
+        self._session.decide(self.name, how)
+        return self._values
+
+    def __repr__(self) -> str:
+        return f"LineageArray({self.name!r},\n{self._values!r})"
+
+    def __str__(self) -> str:
+        return str(self._values)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._values if self.ndim else self._values[()], spec)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise ArrayLineageError(
+            f"the tracked array {self.name!r} cannot be pickled; store numpy.asarray(…) of it"
+        )
+
+    def __getattr__(self, attribute: str) -> Any:
+        why = REFUSED.get(attribute)
+        if why is None:
+            raise AttributeError(f"a tracked array has no attribute {attribute!r}")
+        raise AttributeError(f"{attribute!r} of a tracked array is not offered: {why}")
+
+    # for this package
+
+    def write(self, state: Array, name: str) -> None:
+        """Take on a new state, which the store knows as `name`."""
+        np.copyto(self._values, state)
+        before, self._buffer.version = self._buffer.name, self._buffer.version + 1
+        self._name, self._version = name, self._buffer.version
+        if self._buffer.is_whole(self._values):
+            self._buffer.name = name
+            return
+        kept, put = map(as_table, self._buffer.overwritten(self._values))
+        self._buffer.name = self._session.written_back(before, name, self._buffer.data, kept, put)
+
+    def checked_writable(self) -> LineageArray:
+        """The array itself. Raises ValueError, as numpy does, if it cannot be written to."""
+        if self.is_number:
+            raise ValueError(f"{self.name!r} is a number: numbers cannot be written to")
+        if not self._values.flags.writeable or repeats_cells(self._values):
+            raise ValueError(f"the array {self.name!r} is read-only: write to a copy of it")
+        return self
+
+    def known_as(self, aliases: Mapping[str, str]) -> LineageArray:
+        """The same array, with other names for the arrays it may be asked about."""
+        self.name  # noqa: B018  the present state
+        return LineageArray(
+            self._session, self._buffer, self._values, self._name, self.is_number, aliases
+        )
+
+
+def _is_known(value: Any) -> bool:
+    """Not an array of another library, which may know better what to do."""
+    return isinstance(value, LineageArray | np.ndarray | np.generic) or not hasattr(
+        type(value), _FOREIGN
+    )

@@ -1,0 +1,96 @@
+"""Memory that several tracked arrays look at, and what a write through one of them changes.
+
+In numpy a slice, a transposed array and often a reshaped one are views: they share the memory of
+the array that they were taken of. So here one `Buffer` holds the memory, and knows the array in
+the store that stands for its present state. A write through a view makes a new state of the
+view, and one of the buffer: the view's new cells in their places, the old state's elsewhere.
+Every other view finds, when it is next used, that the buffer has moved on, and becomes a new
+array that came from the buffer's present state.
+
+    a (state 0) ---> b = a[1:3]      b[0] = x
+        |              b, x -> b'                  the view's new state
+        '----- a, b' -> a' (state 1)               the buffer's; a[0], when read, is from a'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from predtrace.arrays.capture.call import Array, Lineage
+from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Contiguous memory, and the name of the stored array that is its present state."""
+
+    data: Array
+    name: str
+    version: int = 0
+
+    def holds(self, values: Array) -> bool:
+        """Whether an array looks at this memory."""
+        return values.size > 0 and np.may_share_memory(values, self.data)
+
+    def is_whole(self, values: Array) -> bool:
+        """Whether a view has the buffer's cells in the buffer's order."""
+        return (
+            values.shape == self.data.shape
+            and values.dtype == self.data.dtype
+            and _address(values) == _address(self.data)
+            and (values.strides == self.data.strides or values.size <= 1)
+        )
+
+    def seen_by(self, values: Array) -> Lineage:
+        """The lineage of a view from the whole buffer."""
+        whole, part = self._twin(values)
+        whole[...] = ids(whole.shape)
+        return from_ids(part, whole.shape)
+
+    def overwritten(self, values: Array) -> tuple[Lineage, Lineage]:
+        """Lineage of the buffer after all cells of a view were written: from its old state, and
+        from the view.
+        """
+        whole, part = self._twin(values)
+        part[...] = ids(part.shape)
+        # The imaginary parts are a view, too, and leave half of every cell as it was.
+        partial = values.dtype.itemsize != self.data.dtype.itemsize
+        kept = np.where((whole == NONE) | partial, ids(whole.shape), NONE)
+        return from_ids(kept, whole.shape), from_ids(whole, values.shape)
+
+    def _twin(self, values: Array) -> tuple[Ids, Ids]:
+        """Zeros laid out as the buffer, and the part of them that the view is of the buffer."""
+        data = self.data
+        flat = np.zeros(data.size, np.int64)
+        whole = flat.reshape(data.shape, order="C" if data.flags.c_contiguous else "F")
+        if values.size == 0:
+            return whole, np.zeros(values.shape, np.int64)
+        step = flat.itemsize
+        part: Ids = np.ndarray(
+            values.shape,
+            np.int64,
+            flat,
+            (_address(values) - _address(data)) // data.itemsize * step,
+            [stride // data.itemsize * step for stride in values.strides],
+        )
+        return whole, part
+
+
+def repeats_cells(values: Array) -> bool:
+    """Whether several cells of a view are in the same place, as after broadcasting."""
+    return any(
+        size > 1 and stride == 0 for size, stride in zip(values.shape, values.strides, strict=True)
+    )
+
+
+def owned(values: Array) -> Array:
+    """An array that shares its memory with no other one, contiguous in C's or Fortran's order."""
+    contiguous = values.flags.c_contiguous or values.flags.f_contiguous
+    return values if values.flags.owndata and contiguous else values.copy(order="C")
+
+
+def _address(values: Array) -> int:
+    address: int = values.__array_interface__["data"][0]
+    return address

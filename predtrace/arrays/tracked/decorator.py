@@ -1,0 +1,133 @@
+"""`track`: a function of numpy arrays whose results know their lineage."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from predtrace.arrays.capture.call import Array
+from predtrace.arrays.store import ArrayStore
+from predtrace.arrays.tracked.array import LineageArray
+from predtrace.arrays.tracked.session import Tracking, Unknown, current
+from predtrace.errors import ArrayLineageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def track(function: F, /) -> F: ...
+
+
+@overload
+def track(
+    *, store: ArrayStore | str | os.PathLike[str] | None = None, unknown: Unknown = "refuse"
+) -> Callable[[F], F]: ...
+
+
+def track(
+    function: Any = None,
+    /,
+    *,
+    store: ArrayStore | str | os.PathLike[str] | None = None,
+    unknown: Unknown = "refuse",
+) -> Any:
+    """Make a function of numpy arrays track them.
+
+    numpy arrays that it is called with, also in lists, become sources named like their
+    parameters; tracked arrays go on. Arrays that it returns are tracked, and can be asked
+    about its parameters by name. Calls record in the tracking of their tracked arrays, else in
+    that of the `with` block they are in, else each in one of its own, with `store`.
+
+    Raises ArrayLineageError if the function returns an array that is not tracked, or writes
+    into numpy arrays that share memory.
+    """
+    if function is None:
+        return functools.partial(track, store=store, unknown=unknown)
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def tracked(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        session = _session_of(bound.arguments) or current() or Tracking(store, unknown)
+        sources = _Sources(session)
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = sources.tracked(name, value)
+        with session.active():
+            try:
+                result = function(*bound.args, **bound.kwargs)
+            finally:
+                sources.write_back()
+        return _returned(result, function.__qualname__, sources.names)
+
+    return tracked
+
+
+class _Sources:
+    """The arrays that a function is called with, and what the store calls them."""
+
+    def __init__(self, session: Tracking) -> None:
+        self.session = session
+        self.names: dict[str, str] = {}
+        self._given: list[tuple[Array, LineageArray]] = []
+
+    def tracked(self, name: str, value: Any) -> Any:
+        """A parameter's value with tracked arrays."""
+        if isinstance(value, tuple | list):
+            return type(value)(self.tracked(f"{name}[{k}]", item) for k, item in enumerate(value))
+        if isinstance(value, dict):
+            return {key: self.tracked(str(key), item) for key, item in value.items()}
+        if isinstance(value, np.ndarray):
+            known = next((source for array, source in self._given if array is value), None)
+            source = known if known is not None else self.session.source(name, value)
+            self._given.append((value, source))
+            value = source
+        if isinstance(value, LineageArray):
+            self.names[name] = self.session.own(value).name
+        return value
+
+    def write_back(self) -> None:
+        """Give the caller's arrays what the function wrote into its own."""
+        for array, source in self._given:
+            if not source._buffer.version:
+                continue
+            for other, _ in self._given:
+                if other is not array and np.shares_memory(array, other):
+                    raise ArrayLineageError(
+                        "a tracked function wrote into an argument that shares its memory with "
+                        "another one; call it with copies"
+                    )
+            np.copyto(array, source._buffer.data)
+
+
+def _session_of(tree: Any) -> Tracking | None:
+    return next((array._session for array in _arrays(tree)), None)
+
+
+def _arrays(tree: Any) -> Iterator[LineageArray]:
+    if isinstance(tree, LineageArray):
+        yield tree
+    elif isinstance(tree, Mapping | tuple | list):
+        for item in tree.values() if isinstance(tree, Mapping) else tree:
+            yield from _arrays(item)
+
+
+def _returned(result: Any, function: str, names: Mapping[str, str]) -> Any:
+    if isinstance(result, LineageArray):
+        return result.known_as(names)
+    if isinstance(result, np.ndarray | np.generic):
+        raise ArrayLineageError(
+            f"{function} returned an array that is not tracked: make it with zeros_like(…) or "
+            "zeros(…, like=…) of a tracked array, or have the function run as a "
+            "predtrace.arrays.black_box"
+        )
+    if isinstance(result, tuple | list):
+        items = [_returned(item, function, names) for item in result]
+        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+    if isinstance(result, dict):
+        return {key: _returned(item, function, names) for key, item in result.items()}
+    return result

@@ -1,0 +1,38 @@
+"""Questions about one tracked array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from predtrace.arrays.answers import Answer, CellsLike
+from predtrace.arrays.store import ArrayStore
+from predtrace.arrays.tracked.array import LineageArray
+
+
+@dataclass(frozen=True)
+class ArrayLineage:
+    """Where the cells of an array came from; the array in the state that it had when asked.
+
+    Other arrays are given as tracked arrays, in their present state, or by name: `aliases`
+    say which arrays a decorated function's parameters stood for.
+    """
+
+    store: ArrayStore
+    name: str
+    aliases: Mapping[str, str]
+
+    def backward(self, cells: CellsLike, to: LineageArray | str) -> Answer:
+        """The cells of `to` that these cells of this array came from.
+
+        `cells` is an index tuple, a list of them, a key of slices, a mask or a `Cells`.
+        Raises ArrayLineageError if `to` is unknown or cells are outside the array.
+        """
+        return self.store.trace(self.name, self._named(to), cells)
+
+    def forward(self, cells: CellsLike, of: LineageArray | str) -> Answer:
+        """The cells of this array that these cells of `of` went into."""
+        return self.store.trace(self._named(of), self.name, cells)
+
+    def _named(self, array: LineageArray | str) -> str:
+        return self.aliases.get(array, array) if isinstance(array, str) else array.name

@@ -1,0 +1,169 @@
+"""A tracking: the store that operations are recorded in, and what has left it.
+
+    with predtrace.arrays.tracking() as t:
+        a = t.array("a", data)
+        total = (a * 2).sum(axis=0)
+    total.lineage.backward([(1,)], to="a").cells()
+
+Values that become Python's own (``if a[0] > 1``, ``float(a[0])``) can come back in ways that no
+array knows of. Arrays that are made after that are marked: what is said of them is `observed`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from predtrace.arrays.answers import Answer, CellsLike
+from predtrace.arrays.capture.call import Array
+from predtrace.arrays.capture.regions import broadcast
+from predtrace.arrays.catalogue import ArrayEntry
+from predtrace.arrays.recording import Flow, Recording
+from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.store import ArrayStore
+from predtrace.arrays.tracked.array import LineageArray
+from predtrace.arrays.tracked.buffers import Buffer, owned
+from predtrace.errors import ArrayLineageError
+
+Unknown: TypeAlias = Literal["refuse", "everything"]
+
+_active: ContextVar[Tracking | None] = ContextVar("predtrace_tracking", default=None)
+_KINDS = "biufcmMSU"
+
+
+class Tracking:
+    """Makes tracked arrays, and records their operations in `store`.
+
+    `unknown` says what happens to numpy functions and arguments whose lineage is not known:
+    "refuse" them, or say that "everything" came from everything, a superset. A tracking must
+    not be used by several threads at once.
+    """
+
+    def __init__(
+        self,
+        store: ArrayStore | str | os.PathLike[str] | None = None,
+        unknown: Unknown = "refuse",
+    ) -> None:
+        self.store = store if isinstance(store, ArrayStore) else ArrayStore(store)
+        self.unknown = unknown
+        self._decided = ""
+        self._left = ""
+
+    def array(self, name: str, data: npt.ArrayLike) -> LineageArray:
+        """A tracked copy of `data` under this name: a source, or a tracked array by its name.
+
+        Raises ArrayLineageError if the store has an array of this name, or the cells are
+        Python objects or records.
+        """
+        if any(entry.name == name for entry in self.store.catalogue.arrays):
+            raise ArrayLineageError(
+                f"the store has an array {name!r} already; choose another name or store"
+            )
+        return self.source(name, data)
+
+    def source(self, name: str, data: npt.ArrayLike) -> LineageArray:
+        """The same, with a number behind the name where it is taken."""
+        if not name:
+            raise ArrayLineageError("an array needs a name")
+        if isinstance(data, LineageArray):
+            values, entry = data.values.copy(), ArrayEntry(name, data.shape)
+            flow = Flow(0, 0, broadcast(data.shape, data.shape))
+            recording = Recording("array", (self.own(data).name,), (entry,), (flow,))
+        else:
+            values = _plain(name, data)
+            recording = Recording("array", (), (ArrayEntry(name, values.shape),))
+        [name] = self.store.record(recording)
+        return LineageArray(self, Buffer(values, name), values, name)
+
+    def trace(self, start: LineageArray | str, end: LineageArray | str, cells: CellsLike) -> Answer:
+        """The cells of `end` that `cells` of `start` came from, or went into, by all ways.
+
+        See `ArrayStore.trace`.
+        """
+        here, there = (one if isinstance(one, str) else self.own(one).name for one in (start, end))
+        return self.store.trace(here, there, cells)
+
+    @contextmanager
+    def active(self) -> Iterator[Tracking]:
+        """Functions decorated with `track` that are called meanwhile use this tracking."""
+        token = _active.set(self)
+        try:
+            yield self
+        finally:
+            _active.reset(token)
+
+    def own(self, array: LineageArray) -> LineageArray:
+        """The array itself. Raises ArrayLineageError if it belongs to another tracking."""
+        if array._session is not self:
+            raise ArrayLineageError(
+                f"the array {array.name!r} belongs to another tracking; open one with "
+                "predtrace.arrays.tracking() around all calls"
+            )
+        return array
+
+    # what leaves
+
+    def leave(self, name: str, how: str) -> None:
+        """Cells left as a numpy array: they can come back as an argument."""
+        self._left = self._left or f"{how}: {name!r}; then arrays without lineage were used"
+
+    def decide(self, name: str, how: str) -> None:
+        """Cells became Python's own: they can decide on anything from now on."""
+        self._decided = self._decided or f"{how} of {name!r} may have decided on what came after"
+
+    # records
+
+    def made(self, name: str, array: Array, has_plain: bool) -> ArrayEntry:
+        """The entry of an array that an operation made, perhaps with numpy arrays' help."""
+        gap = self._decided or (self._left if has_plain else "")
+        return ArrayEntry(name, array.shape, gap)
+
+    def viewed(self, buffer: str, values: Array, table: LineageTable) -> str:
+        """Record what a view sees of a buffer that was written to; the view's new name."""
+        entry = self.made("view", values, False)
+        [name] = self.store.record(Recording("view", (buffer,), (entry,), (Flow(0, 0, table),)))
+        return name
+
+    def written_back(
+        self, buffer: str, view: str, data: Array, kept: LineageTable, put: LineageTable
+    ) -> str:
+        """Record what a write through a view made of the buffer; the buffer's new name."""
+        flows = (Flow(0, 0, kept), Flow(0, 1, put))
+        entry = self.made("written", data, False)
+        [name] = self.store.record(Recording("write", (buffer, view), (entry,), flows))
+        return name
+
+
+@contextmanager
+def tracking(
+    store: ArrayStore | str | os.PathLike[str] | None = None, unknown: Unknown = "refuse"
+) -> Iterator[Tracking]:
+    """Track arrays in a store: a new one in memory, one in a folder, or one that is open.
+
+    Arrays stay tracked after the block; what the block adds is that functions decorated
+    with `track` use its store. `unknown` is explained at `Tracking`.
+    """
+    with Tracking(store, unknown).active() as session:
+        yield session
+
+
+def current() -> Tracking | None:
+    """The tracking of the innermost block."""
+    return _active.get()
+
+
+def _plain(name: str, data: npt.ArrayLike) -> Array:
+    if isinstance(data, np.ma.MaskedArray):
+        raise ArrayLineageError(f"{name!r} is a masked array; give its data or filled() values")
+    values = np.array(data, order="C", subok=False)
+    if values.dtype.kind not in _KINDS:
+        raise ArrayLineageError(
+            f"{name!r} has cells of type {values.dtype}; numbers, dates and text are tracked"
+        )
+    return owned(values)
