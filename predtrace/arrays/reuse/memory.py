@@ -47,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True):
         """The table's progressions, shape (progressions, numbers)."""
         if self.folded is None:
             return None
-        return np.array(self.folded, np.int64).reshape(len(self.folded), -1)
+        numbers = len(self.folded[0]) if self.folded else 0
+        return np.array(self.folded, np.int64).reshape(len(self.folded), numbers)
 
 
 class Structure(msgspec.Struct, frozen=True):

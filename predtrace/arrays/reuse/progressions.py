@@ -56,6 +56,8 @@ def _folded(table: LineageTable) -> Ints | None:
 
 def unfold(folded: Ints, out_shape: Shape, in_shape: Shape) -> LineageTable | None:
     """The table that folds to these progressions; None if there is none between the shapes."""
+    if not len(folded):
+        return LineageTable.empty(out_shape, in_shape)
     rows = folded
     p, q = len(out_shape), len(in_shape)
     for _ in range(_DEPTH):
