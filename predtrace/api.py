@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from predtrace.frontends.spark import SparkPipeline
+    from predtrace.index.building import Steps
+    from predtrace.index.forward import Reached
+    from predtrace.index.summary import IndexSummary
     from predtrace.report.explanation import Explanation
     from pushdown.graph import OperatorGraph
 
@@ -265,11 +270,12 @@ class JobHandle:
         predicate over the output columns, or a list of these (the answer then has a
         ``target`` column, the position in the list). `engine` is ``duckdb`` (local
         Parquet, no JVM), ``spark``, or ``auto``: DuckDB where it is exact. `mode` is
-        ``stored`` (looks up the stored intermediate results), ``replayed`` (computes
-        them again from just enough of the sources), or ``auto``: stored where they are
-        there. `aggregates` is the reading of min and max, where the job has both. Names,
-        types and sources are checked now, rows are computed when read. Raises
-        TargetError, SourceError, EngineError, NonDeterministicError or PredTraceError.
+        ``indexed`` (looks up row numbers; see `build_index`), ``stored`` (looks up the
+        stored intermediate results), ``replayed`` (computes them again from just enough
+        of the sources), or ``auto``: what is there, in this order; or ``refined``.
+        `aggregates` is the reading of min and max, where the job has both. Names, types
+        and sources are checked now, rows are computed when read. Raises TargetError,
+        SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._spark
         return ask(self.record, self.folder, target, mode, engine, aggregates, session)
@@ -288,6 +294,74 @@ class JobHandle:
 
         self._record = build(self.record, self.folder, engine, spark or self._spark)
         return self
+
+    def build_index(
+        self,
+        targets: Any = None,
+        scans: Collection[str] | None = None,
+        aggregates: str | None = None,
+        limit: int | None = None,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+        steps: Steps | None = None,
+    ) -> IndexSummary:
+        """Index the output rows by the numbers of their source rows, from unchanged sources.
+
+        Questions are then look-ups (mode ``indexed``), and `forward` ones can be asked.
+        `targets` restricts the index to some output rows (as in `lineage`), `scans` to
+        some tables, aliases or occurrences (``lineitem[2]``). `limit` bounds the bytes of
+        the row numbers before compression. `steps` is called with the name of each step,
+        for a context that lasts as long. Does nothing where the job's index has all that.
+        Raises SourceError if a source changed since the job, EngineError if rows have no
+        numbers, StoreError beyond the limit or if it cannot be written, PredTraceError
+        if the output was not kept; the job stays as it was then.
+        """
+        from predtrace.index.building import LIMIT, build_index
+        from predtrace.index.summary import summary
+
+        index = build_index(
+            self.record,
+            self.folder,
+            targets=targets,
+            scans=scans,
+            aggregates=aggregates,
+            limit=LIMIT if limit is None else limit,
+            engine=engine,
+            spark=spark or self._spark,
+            steps=steps or (lambda name: nullcontext()),
+        )
+        return summary(self.record, index)
+
+    def forward(
+        self,
+        scan: str,
+        where: str | None = None,
+        rows: Any = None,
+        aggregates: str | None = None,
+        engine: str = "auto",
+        spark: SparkSession | None = None,
+    ) -> Reached:
+        """The output rows that source rows reach, looked up in the job's row-id index.
+
+        `scan` is a table, an alias or an occurrence (``lineitem[2]``). The source rows are
+        those that satisfy the SQL predicate `where` (an engine finds them, in the source),
+        or `rows`: numbers from 0 if the source is one file, or a table of ``file`` and
+        ``row`` as `row_ids` gives it. Raises PredTraceError without an index, or if that
+        leaves out the scan, TargetError for rows or a predicate that do not fit.
+        """
+        from predtrace.index.forward import forward
+
+        return forward(
+            self.record,
+            self.folder,
+            scan,
+            where,
+            rows,
+            self.output_arrow,
+            aggregates=aggregates,
+            engine=engine,
+            spark=spark or self._spark,
+        )
 
     def __repr__(self) -> str:
         return f"<JobHandle {self.id}>"

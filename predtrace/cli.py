@@ -72,6 +72,7 @@ class Mode(str, Enum):
     stored = "stored"
     refined = "refined"
     replayed = "replayed"
+    naive = "naive"
 
 
 class Engine(str, Enum):

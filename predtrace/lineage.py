@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from predtrace.engines.base import Engine, Evaluation, Rows, ScanRequest, Targets
+from predtrace.engines.base import (
+    Answering,
+    Opener,
+    RefinedLink,
+    Rows,
+    ScanRequest,
+    Targets,
+    links_of,
+    scans_of,
+)
 from predtrace.errors import PredTraceError
 from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
@@ -29,7 +39,7 @@ class Question:
     the seconds that steps took.
     """
 
-    def __init__(self, engine: Engine, job: Job, find_targets: Callable[[], Targets]) -> None:
+    def __init__(self, engine: Opener, job: Job, find_targets: Callable[[], Targets]) -> None:
         self.engine = engine
         self.job = job
         self.timings: dict[str, float] = {}
@@ -52,9 +62,17 @@ class Question:
             return self._find_targets()
 
     @cached_property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> Answering:
         """The question on its engine."""
         return self.engine.open(self.targets, self.job.settings)
+
+    def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
+        """Whether counting the rows, and their ids, leave the sources alone."""
+        return False
+
+    def selecting(self, requests: Sequence[ScanRequest]) -> Sequence[ScanRequest]:
+        """The requests with the predicates that select the rows."""
+        return requests
 
 
 class SourceRows:
@@ -62,7 +80,8 @@ class SourceRows:
 
     Rows are physical: equal ones stay apart. With several targets every result has the
     column ``target`` first: the target's position in the list given, from 0. Every read
-    checks that the source is still what the job read, and raises SourceError if not.
+    checks that the source is still what the job read, and raises SourceError if not;
+    counts and row ids that are looked up in an index do not read it.
     """
 
     def __init__(
@@ -94,8 +113,9 @@ class SourceRows:
         return self._requests[0].source
 
     @contextmanager
-    def _reading(self, step: str) -> Iterator[Rows]:
-        check_snapshot(self._source)
+    def _reading(self, step: str, *, values: bool = True) -> Iterator[Rows]:
+        if values or not self._question.looks_up(self._requests):
+            check_snapshot(self._source)
         with self._question.timed(f"{step} {self.name}"):
             yield self._rows
 
@@ -105,7 +125,7 @@ class SourceRows:
 
     def count(self) -> int:
         """How many rows; decodes only the columns that the predicate reads."""
-        with self._reading("count") as rows:
+        with self._reading("count", values=False) as rows:
             return rows.count()
 
     def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
@@ -135,7 +155,8 @@ class SourceRows:
         check_snapshot(self._source)
         engine = SparkEngine(spark)
         evaluation = engine.open(self._question.targets, self._question.job.settings)
-        frame: DataFrame = evaluation.rows(self._requests).dataframe()
+        requests = self._question.selecting(self._requests)
+        frame: DataFrame = evaluation.rows(requests).dataframe()
         return frame
 
     def row_ids(self) -> pa.Table:
@@ -143,7 +164,7 @@ class SourceRows:
 
         Raises EngineError for formats without row numbers (all but Parquet).
         """
-        with self._reading("row ids of") as rows:
+        with self._reading("row ids of", values=False) as rows:
             return rows.row_ids()
 
     def write_parquet(self, folder: str | Path) -> None:
@@ -234,6 +255,24 @@ class Lineage:
         return self._question.evaluation.passes
 
     @property
+    def source_reads(self) -> dict[str, int]:
+        """How many scans of each source answering for all scans of the pipeline takes.
+
+        One for each scan's rows; more for what is replayed or refined before.
+        """
+        requests = [request for scan in self._scans for request in scan._requests]
+        if self._question.looks_up(requests):
+            return {}
+        # The scans of a question share their value sets.
+        links = {
+            link.sets if isinstance(link, RefinedLink) else link: link
+            for link in links_of(requests)
+        }
+        before = (scan for link in links.values() for scan in scans_of(link))
+        reads = Counter(request.source.name for request in (*requests, *before))
+        return dict(reads)
+
+    @property
     def timings(self) -> dict[str, float]:
         """Seconds that the steps took so far."""
         return dict(self._question.timings)
@@ -307,9 +346,10 @@ class Lineage:
             reason = f" ({scan.reason})" if scan.reason else ""
             alias = f" as {scan.alias}" if scan.alias and scan.alias != scan.table else ""
             lines.append(f"{scan.table}[{scan.occurrence}]{alias}: {scan.label}{reason}")
-            source = "target rows" if scan.plan.binding == 0 else "intermediate"
-            number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"
-            lines.append(f"  bound by the {source}{number}")
+            if not self._question.looks_up(scan._requests):
+                source = "target rows" if scan.plan.binding == 0 else "intermediate"
+                number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"
+                lines.append(f"  bound by the {source}{number}")
             lines += [f"  {line}" for line in scan.predicate_sql().splitlines()]
         return "\n".join(lines)
 

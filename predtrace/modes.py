@@ -24,32 +24,38 @@ from predtrace.inference.plan import (
     RefinedPlan,
     Replay,
     Restriction,
+    ScanLineage,
     ValueSet,
 )
 from predtrace.jobs.model import Job
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Operator, Scan
-from symbolic.expr import Expr, Param, conjunction, same
+from symbolic.expr import FALSE, Expr, Param, conjunction, same
 
 AUTO = "auto"
+INDEXED = "indexed"
 STORED = "stored"
 REPLAYED = "replayed"
 REFINED = "refined"
-MODES = (AUTO, STORED, REPLAYED, REFINED)
+NAIVE = "naive"
+MODES = (AUTO, INDEXED, STORED, REPLAYED, REFINED, NAIVE)
 """The modes of answering that there are."""
-_PLANNED = ("indexed",)
 
 
 def choose_mode(job: Job, plan: LineagePlan, mode: str) -> tuple[str, str]:
-    """The mode to answer in, and why.
+    """The mode to answer in without a row-id index, and why.
 
     ``auto`` looks up what is stored, else replays: both are precise, and looking up
     reads less. Raises PredTraceError for a mode that there is not, or that needs what
     the job lacks.
     """
     if mode not in MODES:
-        known = "is not available yet" if mode in _PLANNED else "does not exist"
-        raise PredTraceError(f"the mode {mode!r} {known}; use one of {', '.join(MODES)}")
+        raise PredTraceError(f"there is no mode {mode!r}; use one of {', '.join(MODES)}")
+    if mode == INDEXED:
+        raise PredTraceError(
+            f"job {job.id} has no row-id index for aggregates={plan.aggregates!r}; build one with "
+            f"build_index() or: predtrace index {job.id}"
+        )
     missing = missing_intermediates(job, plan)
     if mode == STORED and missing:
         numbers = ", ".join(str(item.binding) for item in missing)
@@ -74,10 +80,11 @@ def missing_intermediates(job: Job, plan: LineagePlan) -> tuple[Intermediate, ..
 
 def labelled_plan(job: Job, plan: LineagePlan, mode: str) -> LineagePlan:
     """The plan with the scans' predicates and labels as the mode has them."""
-    if mode != REFINED:
-        return plan
-    refined = _refinement(job, plan.aggregates)
-    return msgspec.structs.replace(plan, scans=refined.scans)
+    if mode == REFINED:
+        return msgspec.structs.replace(plan, scans=_refinement(job, plan.aggregates).scans)
+    if mode == NAIVE:
+        return msgspec.structs.replace(plan, scans=_naive(job.graph, job.root, plan.aggregates))
+    return plan
 
 
 def scan_requests(
@@ -89,17 +96,29 @@ def scan_requests(
     """
     if mode == REFINED:
         return _refined_requests(job, graph, _refinement(job, plan.aggregates))
-    links = _stored_links(job, plan, folder) if mode == STORED else _replayed(job, graph, plan)
-    by_node = {lineage.node: lineage for lineage in plan.scans}
+    scans = plan.scans
+    if mode == NAIVE:
+        scans = _naive(job.graph, job.root, plan.aggregates)
+        links: dict[int, Link] = {0: TargetLink()}
+    else:
+        links = _stored_links(job, plan, folder) if mode == STORED else _replayed(job, graph, plan)
+    by_node = {lineage.node: lineage for lineage in scans}
     return {
         scan.id: _request(job, scan, by_node[scan.id].predicate, links[by_node[scan.id].binding])
         for scan in graph.scans()
     }
 
 
+def bare_requests(job: Job, graph: OperatorGraph) -> dict[int, ScanRequest]:
+    """The scans as requests that select nothing: their rows are known otherwise."""
+    return {scan.id: _request(job, scan, FALSE, TargetLink()) for scan in graph.scans()}
+
+
 def _request(job: Job, scan: Scan, predicate: Expr, link: Link) -> ScanRequest:
     (source,) = (source for source in job.sources if source.name == scan.table)
-    return ScanRequest(source=source, columns=scan.columns, predicate=predicate, link=link)
+    return ScanRequest(
+        source=source, columns=scan.columns, predicate=predicate, link=link, node=scan.id
+    )
 
 
 def _refined_requests(
@@ -169,6 +188,13 @@ def _refinement(job: Job, aggregates: str) -> RefinedPlan:
     return _inferred_refinement(
         job.graph, job.root, aggregates, tuple((scan.id, sizes[scan.table]) for scan in scans)
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _naive(operators: tuple[Operator, ...], root: int, aggregates: str) -> tuple[ScanLineage, ...]:
+    from predtrace.inference.planner import infer_unstored
+
+    return infer_unstored(OperatorGraph(operators, root), aggregates).scans
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from predtrace.engines.base import (
     Engine,
@@ -22,8 +22,9 @@ from predtrace.engines.values import target_table
 from predtrace.errors import EngineError, PredTraceError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
+from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
-from predtrace.modes import AUTO, choose_mode, labelled_plan, scan_requests
+from predtrace.modes import AUTO, INDEXED, choose_mode, labelled_plan, scan_requests
 from predtrace.targets import Wishes, check_target, stored_targets, trusted_targets
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
@@ -34,6 +35,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES = ("auto", "duckdb", "spark")
+
+
+class Asked(NamedTuple):
+    """A question whose names and types are checked, with what it was asked with."""
+
+    job: Job
+    folder: Path
+    plan: LineagePlan
+    graph: OperatorGraph
+    wishes: Wishes
+    engine: str
+    spark: SparkSession | None
 
 
 def ask(
@@ -52,13 +65,22 @@ def ask(
     naming the thing and the way out.
     """
     plan = choose_plan(job, aggregates)
-    chosen_mode, reason = choose_mode(job, plan, mode)
     graph = OperatorGraph(job.graph, job.root)
     wishes = check_target(target, graph.output(), job.settings)
+    notes: list[str] = []
+    if mode in (AUTO, INDEXED) and index_file(folder, plan.aggregates).exists():
+        from predtrace.index.asking import ask_index
+
+        asked = Asked(job, folder, plan, graph, wishes, engine, spark)
+        answer = ask_index(asked, notes, strict=mode == INDEXED)
+        if answer is not None:
+            return answer
+    chosen_mode, reason = choose_mode(job, plan, mode)
     scans = graph.scans()
     check_sources([source for source in job.sources if _is_read(source.name, scans)])
     requests = scan_requests(job, graph, plan, chosen_mode, folder)
-    chosen, notes = choose_engine(job, wishes, requests, engine, spark)
+    chosen, more = choose_engine(job, wishes, requests, engine, spark)
+    notes += more
     if job.output is None:
         targets = trusted_targets(wishes)
         question = Question(chosen, job, lambda: targets)

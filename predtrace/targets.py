@@ -57,6 +57,15 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
 
     @property
+    def by_columns(self) -> tuple[tuple[Wanted, ...], ...]:
+        """The targets given by values, together where they give the same columns."""
+        groups: dict[tuple[int, ...], list[Wanted]] = {}
+        for wanted in self.targets:
+            if wanted.predicate is None:
+                groups.setdefault(tuple(sorted(wanted.values)), []).append(wanted)
+        return tuple(map(tuple, groups.values()))
+
+    @property
     def predicates(self) -> tuple[Expr, ...]:
         """What finding the targets in the stored output evaluates."""
         return tuple(
@@ -67,13 +76,15 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def check_target(target: Any, columns: Sequence[Column], settings: EngineSettings) -> Wishes:
-    """Check a target's names and types against the output columns.
+def check_target(
+    target: Any, columns: Sequence[Column], settings: EngineSettings, of: str = "the output"
+) -> Wishes:
+    """Check a target's names and types against the columns, which are those `of` something.
 
     Raises TargetError for an empty list, an unknown or ambiguous column, a value that its
     column cannot have, a predicate that does not parse, or a wrong number of values.
     """
-    reader = _Reader(columns, settings)
+    reader = _Reader(columns, settings, of)
     several = isinstance(target, list) and not _is_plain_row(target)
     given = target if several else [target]
     if not given:
@@ -92,8 +103,9 @@ def _is_plain_row(target: Sequence[Any]) -> bool:
 
 
 class _Reader:
-    def __init__(self, columns: Sequence[Column], settings: EngineSettings) -> None:
+    def __init__(self, columns: Sequence[Column], settings: EngineSettings, of: str) -> None:
         self._columns = tuple(columns)
+        self._of = of
         self._zone = settings.time_zone
         self._fold: Callable[[str], str] = str if settings.case_sensitive else str.lower
 
@@ -129,10 +141,10 @@ class _Reader:
         if found:
             positions = ", ".join(str(position) for position, _ in found)
             raise TargetError(
-                f"the output has {len(found)} columns {name} (at positions {positions}, counted "
+                f"{self._of} has {len(found)} columns {name} (at positions {positions}, counted "
                 "from 1); give the whole row as a tuple"
             )
-        raise TargetError(f"the output has no column {name}; it has {self._listed()}")
+        raise TargetError(f"{self._of} has no column {name}; it has {self._listed()}")
 
     def _listed(self) -> str:
         return ", ".join(f"{c.name} ({type_name(c.type)})" for c in self._columns)
@@ -208,7 +220,7 @@ def trusted_targets(wishes: Wishes) -> Targets:
         )
     rows = [(wanted.number, wanted.values) for wanted in wishes.targets]
     return Targets(
-        target_table(_bindable(wishes.columns), rows), _bindable(wishes.columns), wishes.numbered
+        target_table(bindable(wishes.columns), rows), bindable(wishes.columns), wishes.numbered
     )
 
 
@@ -221,17 +233,16 @@ def stored_targets(
     """
     import pyarrow as pa
 
-    columns = _bindable(wishes.columns)
-    groups: dict[tuple[int, ...], list[Wanted]] = {}
+    columns = bindable(wishes.columns)
     found: list[pa.Table] = []
     for wanted in wishes.targets:
         if wanted.predicate is None:
-            groups.setdefault(tuple(sorted(wanted.values)), []).append(wanted)
             continue
         given = target_table([], [(wanted.number, {})])
         evaluation = open_evaluation(Targets(given, (), True))
         found.append(evaluation.bound(_output_link(folder, columns, wanted.predicate)))
-    for keys, group in groups.items():
+    for group in wishes.by_columns:
+        keys = tuple(sorted(group[0].values))
         key_columns = [column for column in columns if column.id in keys]
         given = target_table(key_columns, [(wanted.number, wanted.values) for wanted in group])
         evaluation = open_evaluation(Targets(given, key_columns, True))
@@ -255,7 +266,7 @@ def target_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _bindable(columns: Sequence[Column]) -> tuple[Column, ...]:
+def bindable(columns: Sequence[Column]) -> tuple[Column, ...]:
     """One column for each id (an output may show a column twice), without maps.
 
     SQL does not compare maps, so no predicate can have their values.

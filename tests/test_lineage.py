@@ -245,9 +245,9 @@ def test_unreadable_intermediate(tmp_path: Path) -> None:
 
 def test_wrong_names(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    with pytest.raises(PredTraceError, match="'indexed' is not available yet; use one of auto"):
+    with pytest.raises(PredTraceError, match="has no row-id index .* predtrace index"):
         ask(job, tmp_path, ("a", 100), mode="indexed")
-    with pytest.raises(PredTraceError, match="'x' does not exist"):
+    with pytest.raises(PredTraceError, match="there is no mode 'x'; use one of auto, indexed"):
         ask(job, tmp_path, ("a", 100), mode="x")
     with pytest.raises(EngineError, match="no engine 'x'"):
         ask(job, tmp_path, ("a", 100), engine="x")

@@ -7,20 +7,23 @@ directory at the front has the chunks' sizes, checksums, and least and greatest 
 
 from __future__ import annotations
 
+import itertools
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from predtrace.arrays.boxes import Flags, Ints
-from predtrace.arrays.ints import Reader, read_ints, varint, write_ints
+from predtrace.arrays.ints import CONSTANT, STYLES, Reader, read_ints, varint, write_ints
 from predtrace.errors import ArrayFormatError
 
 CHUNK = 1 << 16
 """Values of a chunk: few enough to read one for a single value, many enough to be packed well."""
 
 VALUES, RUNS = 0, 1
+_TRIED = 4
 _KEPT_CHUNKS = 32
 _CRC = 4
 
@@ -28,7 +31,7 @@ _CRC = 4
 def write_column(values: Ints) -> bytes:
     """A column as bytes: its directory, then its chunks."""
     stretches = [values[start : start + CHUNK] for start in range(0, len(values), CHUNK)]
-    chunks = [_write_chunk(stretch) for stretch in stretches]
+    chunks = _write_chunks(stretches)
     directory = (
         write_ints(np.array([len(chunk) for chunk in chunks], np.int64))
         + write_ints(np.array([stretch.min() for stretch in stretches], np.int64))
@@ -81,10 +84,16 @@ class ChunkedColumn:
     def take(self, places: Ints) -> Ints:
         """The values at these places."""
         values = np.empty(len(places), np.int64)
-        number = places // CHUNK
-        for each in np.unique(number).tolist():
-            here = number == each
-            values[here] = self._chunk(each)[places[here] - each * CHUNK]
+        numbers = places // CHUNK
+        ordered = bool((numbers[1:] >= numbers[:-1]).all())
+        order = None if ordered else np.argsort(numbers, kind="stable")
+        arranged = numbers if order is None else numbers[order]
+        cuts = np.flatnonzero(arranged[1:] != arranged[:-1]) + 1
+        bounds = [0, *cuts.tolist(), len(places)] if len(places) else []
+        for begin, end in itertools.pairwise(bounds):
+            here = slice(begin, end) if order is None else order[begin:end]
+            number = int(arranged[begin])
+            values[here] = self._chunk(number)[places[here] - number * CHUNK]
         return values
 
     def all(self) -> Ints:
@@ -127,15 +136,54 @@ def is_in(values: Ints, wanted: Ints) -> Flags:
     return found
 
 
-def _write_chunk(values: Ints) -> bytes:
-    plain = bytes([VALUES]) + write_ints(values)
+class _Form(NamedTuple):
+    """How chunks are written: the styles of their values, or of the two columns of runs."""
+
+    values: tuple[int, ...] = STYLES
+    starts: tuple[int, ...] = STYLES
+    lengths: tuple[int, ...] = STYLES
+
+
+_ANY = _Form()
+
+
+def _write_chunks(stretches: Sequence[Ints]) -> list[bytes]:
+    """The chunks in their smallest form; those of a long column as some of them are smallest."""
+    every = max(1, len(stretches) // _TRIED)
+    tried = [_write_chunk(stretch, _ANY) for stretch in stretches[::every]]
+    form = _common([form for _, form in tried])
+    return [
+        tried[number // every][0] if number % every == 0 else _write_chunk(stretch, form)[0]
+        for number, stretch in enumerate(stretches)
+    ]
+
+
+def _common(forms: Sequence[_Form]) -> _Form:
+    """All styles that the forms name, for each column; without any, every style will do."""
+    named = (
+        {style for styles in column for style in styles if style != CONSTANT}
+        for column in zip(*forms, strict=True)
+    )
+    return _Form(*(tuple(sorted(styles)) for styles in named))
+
+
+def _write_chunk(values: Ints, form: _Form) -> tuple[bytes, _Form]:
+    """The smallest way to write the values, of those that the form names."""
+    found: list[tuple[bytes, _Form]] = []
     breaks = np.flatnonzero(values[1:] != values[:-1] + 1) + 1
-    if len(breaks) * 3 > len(values):
-        return plain
-    starts = np.concatenate([[0], breaks])
-    lengths = np.diff(np.concatenate([starts, [len(values)]]))
-    runs = bytes([RUNS]) + varint(len(starts)) + write_ints(values[starts]) + write_ints(lengths)
-    return min(plain, runs, key=len)
+    if form.starts and len(breaks) * 3 <= len(values):
+        starts = np.concatenate([[0], breaks])
+        lengths = np.diff(np.concatenate([starts, [len(values)]]))
+        columns = (
+            write_ints(values[starts], form.starts),
+            write_ints(lengths, form.lengths or STYLES),
+        )
+        data = bytes([RUNS]) + varint(len(starts)) + b"".join(columns)
+        found.append((data, _Form((), *(tuple(column[:1]) for column in columns))))
+    if form.values or not found:
+        written = write_ints(values, form.values or STYLES)
+        found.append((bytes([VALUES]) + written, _Form(tuple(written[:1]), (), ())))
+    return min(found, key=lambda way: len(way[0]))
 
 
 def _read_values(reader: Reader, count: int) -> Ints:

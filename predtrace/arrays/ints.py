@@ -14,7 +14,7 @@ The smallest of these is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +29,9 @@ Unsigned: TypeAlias = npt.NDArray[np.uint64]
 CONSTANT, OFFSETS, DIFFERENCES = 0, 1, 2
 PACKED, PACKED_ZSTD, PLANES_ZSTD = 0, 4, 8
 _TRANSFORM, _PACKING = 3, 12
+
+STYLES = tuple(t | p for t in (DIFFERENCES, OFFSETS) for p in (PACKED, PACKED_ZSTD, PLANES_ZSTD))
+"""The ways to write a column that is not constant: a transform, and how the rest is packed."""
 
 _WORD = 64
 _WORTH_ZSTD = 24
@@ -94,27 +97,38 @@ def signed(value: int) -> bytes:
     return varint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
-def write_ints(values: Ints) -> bytes:
-    """A column as bytes; its length is not among them."""
+def write_ints(values: Ints, styles: Sequence[int] = STYLES) -> bytes:
+    """A column as bytes; its length is not among them. The first byte is its style.
+
+    The smallest of some `styles` is written; a constant is one whatever they are.
+    """
     if not len(values):
         return b""
     least = int(values.min())
     if least == int(values.max()):
         return bytes([CONSTANT]) + signed(least)
-    steps = np.diff(values)
-    step = int(steps.min())
-    differences = signed(int(values[0])) + signed(step)
+    packings: dict[int, list[int]] = {}
+    for style in styles:
+        packings.setdefault(style & _TRANSFORM, []).append(style & _PACKING)
     return min(
         (
             bytes([transform | packing]) + scalars + content
-            for transform, scalars, rest in (
-                (DIFFERENCES, differences, (steps - step).view(np.uint64)),
-                (OFFSETS, signed(least), (values - least).view(np.uint64)),
-            )
-            for packing, content in _contents(rest)
+            for transform, wanted in packings.items()
+            for scalars, rest in [_transformed(values, transform)]
+            for packing, content in _contents(rest, wanted)
         ),
         key=len,
     )
+
+
+def _transformed(values: Ints, transform: int) -> tuple[bytes, Unsigned]:
+    """The scalars of a transform, and the rest: numbers from 0."""
+    if transform == OFFSETS:
+        least = int(values.min())
+        return signed(least), (values - least).view(np.uint64)
+    steps = np.diff(values)
+    step = int(steps.min())
+    return signed(int(values[0])) + signed(step), (steps - step).view(np.uint64)
 
 
 def read_ints(reader: Reader, count: int) -> Ints:
@@ -196,16 +210,20 @@ def decompress_bytes(reader: Reader, limit: int) -> memoryview:
         raise ArrayFormatError(f"{reader.where} is damaged: {error}") from error
 
 
-def _contents(rest: Unsigned) -> Iterator[tuple[int, bytes]]:
+def _contents(rest: Unsigned, packings: Sequence[int]) -> Iterator[tuple[int, bytes]]:
     """The ways to write non-negative values: the packing, and its bytes."""
     width = int(rest.max()).bit_length()
     if not width:
         yield PACKED, bytes([0])
         return
-    packed = pack_bits(rest, width)
-    yield PACKED, bytes([width]) + packed
-    if len(packed) >= _WORTH_ZSTD:
-        yield PACKED_ZSTD, bytes([width]) + compress_bytes(packed)
+    if packed_size(len(rest), width) < _WORTH_ZSTD:
+        packings = (PACKED,)
+    if PACKED in packings or PACKED_ZSTD in packings:
+        packed = pack_bits(rest, width)
+        yield PACKED, bytes([width]) + packed
+        if PACKED_ZSTD in packings:
+            yield PACKED_ZSTD, bytes([width]) + compress_bytes(packed)
+    if PLANES_ZSTD in packings:
         planes = rest.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : -(-width // 8)]
         yield PLANES_ZSTD, bytes([width]) + compress_bytes(planes.T.tobytes())
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints, distinct
+from predtrace.arrays.boxes import Flags, Ints, distinct
 from predtrace.arrays.chunked import ChunkedColumn, write_column
 from predtrace.arrays.files import write_whole
 from predtrace.arrays.ints import Reader
@@ -30,6 +30,22 @@ VERSION = 1
 _HEAD = len(MAGIC) + 1
 _COLUMNS = 4
 _WORTH_SHARING = 4
+_FEW_STRETCHES = 64
+_KEY_BITS = 63
+
+
+class SortedPairs:
+    """The same look-up on pairs in memory: for indexes small enough to be turned round."""
+
+    def __init__(self, targets: Ints, ids: Ints) -> None:
+        self._targets, self._ids = normalized(targets, ids)
+
+    def rows_of(self, target_numbers: Ints) -> Ints:
+        """The ids of any of these targets, sorted, each once; of unknown targets there are none."""
+        wanted = distinct(target_numbers.astype(np.int64))
+        begins = np.searchsorted(self._targets, wanted, side="left")
+        ends = np.searchsorted(self._targets, wanted, side="right")
+        return distinct(self._ids[_spread(begins, ends - begins)])
 
 
 class RowIndex:
@@ -67,7 +83,7 @@ class RowIndex:
             )
         if len(targets) and min(int(targets.min()), int(ids.min())) < 0:
             raise ArrayLineageError("row numbers must not be negative")
-        targets, ids = _normalized(targets.astype(np.int64), ids.astype(np.int64))
+        targets, ids = normalized(targets.astype(np.int64), ids.astype(np.int64))
         fresh = np.flatnonzero(targets[1:] != targets[:-1]) + 1
         starts = np.concatenate([[0], fresh, [len(ids)]]) if len(ids) else np.zeros(1, np.int64)
         numbers = targets[starts[:-1]]
@@ -87,14 +103,7 @@ class RowIndex:
 
         Raises StoreError if it cannot be read.
         """
-        try:
-            with Path(path).open("rb") as file:
-                if not os.fstat(file.fileno()).st_size:
-                    raise ArrayFormatError(f"{path} is empty; rebuild it")
-                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
-        return cls(memoryview(content), str(path))
+        return cls(mapped(path), str(path))
 
     def to_bytes(self) -> bytes:
         """The index as bytes."""
@@ -126,17 +135,30 @@ class RowIndex:
     def rows_of(self, target_numbers: Ints) -> Ints:
         """The ids of any of these targets, sorted, each once; of unknown targets there are none."""
         sets = self._sets_at(self._places_of(distinct(target_numbers.astype(np.int64))))
-        if not len(sets):
-            return np.empty(0, np.int64)
+        ids = self._gathered(self._starts.take(sets), self._starts.take(sets + 1))
+        return ids if len(sets) < 2 else distinct(ids)
+
+    def pairs_of(self, target_numbers: Ints) -> tuple[Ints, Ints]:
+        """The pairs of these targets, which are sorted and distinct; by target, then by id."""
+        places = self._places_of(target_numbers)
+        sets = self._sets.take(places) if self._shared else places
         begins, ends = self._starts.take(sets), self._starts.take(sets + 1)
-        # Sets that follow one another are read at once.
+        return np.repeat(self._targets.take(places), ends - begins), self._gathered(begins, ends)
+
+    def _gathered(self, begins: Ints, ends: Ints) -> Ints:
+        """The ids from each of the places `begins` up to `ends`, one stretch after the other."""
+        if not len(begins):
+            return np.empty(0, np.int64)
         cuts = np.flatnonzero(begins[1:] != ends[:-1])
-        firsts, lasts = np.append(0, cuts + 1), np.append(cuts, len(sets) - 1)
+        if len(cuts) >= _FEW_STRETCHES:
+            return self._ids.take(_spread(begins, ends - begins))
+        # Sets that follow one another are read at once.
+        firsts, lasts = np.append(0, cuts + 1), np.append(cuts, len(begins) - 1)
         parts = [
             self._ids.stretch(begin, end)
             for begin, end in zip(begins[firsts].tolist(), ends[lasts].tolist(), strict=True)
         ]
-        return parts[0] if len(sets) == 1 else distinct(np.concatenate(parts))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def targets_of(self, ids: Ints) -> Ints:
         """The targets that any of these ids led to, sorted.
@@ -157,9 +179,7 @@ class RowIndex:
         starts = self._starts.all()
         lengths = starts[sets + 1] - starts[sets]
         targets = np.repeat(self._targets.all(), lengths)
-        ahead = np.cumsum(lengths) - lengths
-        places = np.arange(len(targets)) + np.repeat(starts[sets] - ahead, lengths)
-        return targets, self._ids.all()[places]
+        return targets, self._ids.all()[_spread(starts[sets], lengths)]
 
     def inverse(self) -> RowIndex:
         """The index from ids to targets."""
@@ -180,16 +200,39 @@ class RowIndex:
         return distinct(self._sets.take(places)) if self._shared else places
 
 
-def _normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
+def mapped(path: str | os.PathLike[str]) -> memoryview:
+    """A file's bytes, read when they are looked at.
+
+    Raises StoreError if it cannot be read, ArrayFormatError if it is empty.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise ArrayFormatError(f"{path} is empty; rebuild it")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
+
+
+def _spread(begins: Ints, lengths: Ints) -> Ints:
+    """The numbers from each of `begins` on, `lengths` of them, one stretch after the other."""
+    ahead = np.cumsum(lengths) - lengths
+    places: Ints = np.arange(int(lengths.sum())) + np.repeat(begins - ahead, lengths)
+    return places
+
+
+def normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """The pairs sorted by target, then id, each once."""
     if len(targets) < 2:
         return targets, ids
-    size = int(ids.max()) + 1
-    if (int(targets.max()) + 1) * size < KEY_LIMIT:
-        key = targets * size + ids
-        if not bool((key[1:] > key[:-1]).all()):
-            return np.divmod(distinct(key), size)
-        return targets, ids
+    bits = int(ids.max()).bit_length()
+    if int(targets.max()).bit_length() + bits < _KEY_BITS:
+        # One key: numpy sorts numbers much faster than it finds an order of them.
+        key = targets << bits | ids
+        if bool((key[1:] > key[:-1]).all()):
+            return targets, ids
+        key = distinct(key)
+        return key >> bits, key & ((1 << bits) - 1)
     order = np.lexsort((ids, targets))
     targets, ids = targets[order], ids[order]
     fresh = np.append(True, (targets[1:] != targets[:-1]) | (ids[1:] != ids[:-1]))
@@ -251,9 +294,6 @@ def _agree(columns: list[Ints], order: Ints) -> Flags:
 def _different(starts: Ints, lengths: Ints, ids: Ints, copies: Ints, models: Ints) -> Flags:
     """Whether sets differ from their models, which are as long."""
     counts = lengths[copies]
-    ahead = np.cumsum(counts) - counts
-    within = np.arange(int(counts.sum())) - np.repeat(ahead, counts)
-    ours = ids[np.repeat(starts[copies], counts) + within]
-    theirs = ids[np.repeat(starts[models], counts) + within]
-    differences: Flags = np.add.reduceat(ours != theirs, ahead) > 0
+    differ = ids[_spread(starts[copies], counts)] != ids[_spread(starts[models], counts)]
+    differences: Flags = np.add.reduceat(differ, np.cumsum(counts) - counts) > 0
     return differences

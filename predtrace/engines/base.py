@@ -116,13 +116,15 @@ LookedUp = Union[StoredLink, ReplayedLink, RefinedLink]
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of `source` that `predicate` (over `columns`) selects for the rows of `link`.
 
-    `columns` are the scan's: named as in the source, with the ids of the graph.
+    `columns` are the scan's: named as in the source, with the ids of the graph; `node` is
+    the scan's number, if it is a scan of the graph.
     """
 
     source: Source
     columns: tuple[Column, ...]
     predicate: Expr
     link: Link
+    node: int = -1
 
 
 def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
@@ -193,6 +195,9 @@ class Rows(Protocol):
     def row_ids(self) -> pa.Table:
         """Per row `file` (path without a scheme, not percent-encoded) and `row` from 0."""
 
+    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
+        """The same as a stream of Arrow batches."""
+
     def write_parquet(self, folder: Path) -> None:
         """Write the rows into `folder`, which must not exist yet or be empty."""
 
@@ -200,18 +205,25 @@ class Rows(Protocol):
         """The query that selects the rows, for people."""
 
 
-class Evaluation(Protocol):
-    """One question on one engine: bound rows are shared among its scans."""
+class Answering(Protocol):
+    """One question, as an answer needs it."""
 
     @property
     def passes(self) -> int | None:
         """How many passes refinement took; None before, or without it."""
 
-    def bound(self, link: Link) -> pa.Table:
-        """The distinct rows of a link: `target` and the physical columns."""
-
     def rows(self, requests: Sequence[ScanRequest]) -> Rows:
         """The union, by row identity, of what several scans of one source select."""
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+
+
+class Evaluation(Answering, Protocol):
+    """One question on one engine: bound rows are shared among its scans."""
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node, whatever is looked up in it; write its distinct rows.
@@ -222,14 +234,18 @@ class Evaluation(Protocol):
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files turn out not to be readable as the job read them."""
 
-    def predicate_sql(self, request: ScanRequest) -> str:
-        """The scan's predicate as text, with what is known of the bound row put in."""
 
-
-class Engine(Protocol):
-    """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""
+class Opener(Protocol):
+    """What begins questions."""
 
     name: str
+
+    def open(self, targets: Targets, settings: EngineSettings) -> Answering:
+        """Begin a question."""
+
+
+class Engine(Opener, Protocol):
+    """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""
 
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why the engine cannot answer the requests exactly; None if it can."""

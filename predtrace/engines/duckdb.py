@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -50,7 +51,7 @@ from predtrace.engines.duckdb_source import (
 from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
-from predtrace.engines.query import Bound, Queries, RowsQuery
+from predtrace.engines.query import FILE, Bound, FetchQuery, Queries, RowsQuery
 from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query
 from predtrace.engines.relational import plan_query
 from predtrace.engines.values import row_literals, with_file_dictionary
@@ -117,7 +118,6 @@ class DuckDBEvaluation:
         self._bounds: dict[Link, Bound] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._table_numbers = itertools.count()
-        self._stored_types: dict[tuple[str, ...], dict[str, str]] = {}
         self._file_types: dict[tuple[str, ...], str] = {}
         self._lock = threading.RLock()
         self._schema = f"question{next(_numbers)}"
@@ -135,6 +135,18 @@ class DuckDBEvaluation:
         bounds = [self._bound(request.link) for request in requests]
         sources = [self._source(request.source, request.columns) for request in requests]
         return DuckDBRows(self, RowsQuery(self._queries, requests, sources, bounds))
+
+    def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
+        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        source = self._source(request.source, request.columns)
+        kind = self._file_type(tuple(file.path for file in request.source.files))
+        name = f"ids{next(self._table_numbers)}"
+        with self.cursor() as cursor:
+            cursor.register("given_ids", ids)
+            cursor.execute(
+                f"CREATE TABLE {name} AS SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given_ids"
+            )
+        return DuckDBRows(self, FetchQuery(self._queries, request, source, exp.to_table(name)))
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node; write its distinct rows as one Parquet file."""
@@ -170,23 +182,20 @@ class DuckDBEvaluation:
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of its own to the question's schema; DuckDB's errors are ours."""
-        import duckdb
-
-        cursor = _database().cursor()
-        try:
+        with _new_cursor() as cursor:
             cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
             cursor.execute("SET schema = $name", {"name": self._schema})
             yield cursor
-        except duckdb.Error as error:
-            first = str(error).strip().splitlines()[0]
-            raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
-        finally:
-            cursor.close()
 
     def arrow(self, query: exp.Query) -> pa.Table:
         """Run a query, all rows at once."""
         with self.cursor() as cursor:
             return cursor.sql(query.sql("duckdb")).to_arrow_table()
+
+    def batches(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+        """Run a query, batch by batch."""
+        with self.cursor() as cursor:
+            yield from cursor.sql(query.sql("duckdb")).to_arrow_reader(_BATCH_ROWS)
 
     def value(self, query: exp.Query) -> Any:
         """Run a query for its only value."""
@@ -294,14 +303,9 @@ class DuckDBEvaluation:
         files = tuple(stored_files(folder))
         return stored_relation(files, columns, self._types(files, partitioned=False))
 
-    def _types(self, files: tuple[str, ...], *, partitioned: bool) -> dict[str, str]:
+    def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
         """The column types that DuckDB finds in the files."""
-        if files and files not in self._stored_types:
-            query = exp.select("*").from_(files_reader(files, partitioned=partitioned))
-            with self.cursor() as cursor:
-                described = cursor.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
-            self._stored_types[files] = {row[0]: row[1] for row in described}
-        return self._stored_types.get(files, {})
+        return _column_types(files, tuple(map(_state, files)), partitioned) if files else {}
 
 
 _numbers = itertools.count(1)
@@ -322,6 +326,41 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=dict(config))
 
 
+@contextmanager
+def _new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the process's database; DuckDB's errors are ours."""
+    import duckdb
+
+    cursor = _database().cursor()
+    try:
+        yield cursor
+    except duckdb.Error as error:
+        first = str(error).strip().splitlines()[0]
+        raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
+    finally:
+        cursor.close()
+
+
+def _state(file: str) -> tuple[int, int]:
+    """What changes when a file does; that it is not there, DuckDB will say."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return (-1, -1)
+    return status.st_size, status.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=256)
+def _column_types(
+    files: tuple[str, ...], states: tuple[tuple[int, int], ...], partitioned: bool
+) -> Mapping[str, str]:
+    """The column types that DuckDB finds in files; `states` tell their versions apart."""
+    query = exp.select("*").from_(files_reader(files, partitioned=partitioned))
+    with _new_cursor() as cursor:
+        described = cursor.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+    return MappingProxyType({row[0]: row[1] for row in described})
+
+
 def _drop_schema(database: duckdb.DuckDBPyConnection, schema: str) -> None:
     """Give up a question's tables when it is no longer referred to."""
     import duckdb
@@ -334,7 +373,7 @@ def _drop_schema(database: duckdb.DuckDBPyConnection, schema: str) -> None:
 class DuckDBRows:
     """Selected source rows (see `base.Rows`)."""
 
-    def __init__(self, evaluation: DuckDBEvaluation, query: RowsQuery) -> None:
+    def __init__(self, evaluation: DuckDBEvaluation, query: RowsQuery | FetchQuery) -> None:
         self._evaluation = evaluation
         self._query = query
 
@@ -352,13 +391,15 @@ class DuckDBRows:
 
     def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows as a stream of batches."""
-        with self._evaluation.cursor() as cursor:
-            result = cursor.sql(self._query.rows(columns).sql("duckdb"))
-            yield from result.to_arrow_reader(_BATCH_ROWS)
+        yield from self._evaluation.batches(self._query.rows(columns))
 
     def row_ids(self) -> pa.Table:
         """Per row `file` (dictionary encoded) and `row`."""
         return with_file_dictionary(self._evaluation.arrow(self._query.row_ids()))
+
+    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
+        """The row ids as a stream of batches."""
+        yield from self._evaluation.batches(self._query.row_ids())
 
     def write_parquet(self, folder: Path) -> None:
         """Write the rows as one Parquet file into `folder`."""

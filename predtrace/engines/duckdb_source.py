@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sqlglot import exp
@@ -94,7 +94,7 @@ def _literal_glob(path: str) -> str:
 
 
 def source_relation(
-    source: Source, columns: Sequence[Column], stored: dict[str, str], file_type: str
+    source: Source, columns: Sequence[Column], stored: Mapping[str, str], file_type: str
 ) -> exp.Expr:
     """The source as a relation with physical names, ``file`` and ``row``.
 
@@ -128,7 +128,7 @@ def _empty(columns: Sequence[Column]) -> exp.Expr:
     return exp.select(*taken).where(exp.false()).subquery()
 
 
-def _column(source: Source, column: Column, stored: dict[str, str]) -> exp.Expr:
+def _column(source: Source, column: Column, stored: Mapping[str, str]) -> exp.Expr:
     # Spark finds a catalog's columns in files without regard to case; so does DuckDB.
     lowered = {name.lower(): kind for name, kind in stored.items()}
     found = stored.get(column.name, lowered.get(column.name.lower()))
@@ -206,7 +206,7 @@ def duckdb_type_name(data_type: DataType) -> str:
 
 
 def stored_relation(
-    files: Sequence[str], columns: Sequence[Column], stored: dict[str, str]
+    files: Sequence[str], columns: Sequence[Column], stored: Mapping[str, str]
 ) -> exp.Expr:
     """Columns of a stored result, with their declared types."""
     if not files:

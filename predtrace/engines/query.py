@@ -262,20 +262,65 @@ class RowsQuery:
             match = self._matches[0]
             return match.project(*self._target(match.target), *taken)
         pairs = self._pairs().subquery("u")
-        same_row = [
-            exp.EQ(this=_of_source(name), expression=exp.column(name, table="u"))
-            for name in (FILE, ROW)
-        ]
         return (
             exp.select(*self._target(exp.column(TARGET, table="u")), *taken)
             .from_(_aliased(self._source.copy(), "s"))
-            .join(pairs, on=exp.and_(*same_row, copy=False), join_type="inner")
+            .join(pairs, on=_same_row(), join_type="inner")
         )
 
     def _target(self, value: exp.Expr) -> list[exp.Expr]:
         if not self._numbered:
             return []
         return [exp.alias_(value.copy(), target_name(self._columns), quoted=True)]
+
+
+class FetchQuery:
+    """The queries over rows of a source that are known by ``file`` and ``row``.
+
+    `source` is the scanned relation, `ids` a relation of ``file`` and ``row``, and of
+    ``target`` with numbered targets.
+    """
+
+    def __init__(
+        self, queries: Queries, request: ScanRequest, source: exp.Expr, ids: exp.Expr
+    ) -> None:
+        self._numbered = queries.numbered
+        self._columns = request.columns
+        self._source = source
+        self._ids = ids
+
+    def count(self) -> exp.Query:
+        """How many rows."""
+        return exp.select(exp.Count(this=exp.Star())).from_(self._ids.copy())
+
+    def row_ids(self) -> exp.Query:
+        """``target`` (if numbered), ``file`` and ``row``."""
+        return exp.select("*").from_(self._ids.copy())
+
+    def rows(self, wanted: Sequence[str] | None) -> exp.Query:
+        """The rows, under the source's own column names."""
+        columns = output_names(self._columns, wanted)
+        taken = [
+            exp.alias_(_of_source(physical_name(column.id)), column.name, quoted=True)
+            for column in columns
+        ]
+        if self._numbered:
+            target = exp.column(TARGET, table="u")
+            taken.insert(0, exp.alias_(target, target_name(self._columns), quoted=True))
+        return (
+            exp.select(*taken)
+            .from_(_aliased(self._source.copy(), "s"))
+            .join(_aliased(self._ids.copy(), "u"), on=_same_row(), join_type="inner")
+        )
+
+
+def _same_row() -> exp.Expr:
+    """Whether ``s`` and ``u`` are the same row."""
+    parts = (
+        exp.EQ(this=_of_source(name), expression=exp.column(name, table="u"))
+        for name in (FILE, ROW)
+    )
+    return exp.and_(*parts, copy=False)
 
 
 def _of_source(name: str) -> exp.Column:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from predtrace.engines.base import (
+    TARGET,
     Link,
     LookedUp,
     RefinedLink,
@@ -35,7 +36,7 @@ from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
 from predtrace.engines.refining import Refined, Refiner, bound_query
 from predtrace.engines.relational import plan_query
 from predtrace.engines.spark_sql import SPARK
-from predtrace.engines.values import row_literals, with_file_dictionary
+from predtrace.engines.values import arrow_type, row_literals, with_file_dictionary
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
@@ -59,6 +60,8 @@ _SETTINGS = {
     "spark.sql.crossJoin.enabled": "true",
 }
 _WITH_ROW_NUMBERS = frozenset({"parquet"})
+_MOST_LOCAL_ROWS = 10_000
+"""So many bound rows may go through the driver, to stand in queries as they are."""
 
 
 class SparkEngine:
@@ -118,13 +121,17 @@ class SparkEvaluation:
         self._targets = targets
         self._queries = Queries("spark", SPARK, targets.numbered)
         self._bounds: dict[Link, Bound] = {}
+        self._local: dict[Link, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._views = 0
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
         with _spark_errors():
-            return self.session.table(self._bound(link).name).distinct().toArrow()
+            name = self._bound(link).name
+            if link in self._local:
+                return self._local[link]
+            return self.session.table(name).distinct().toArrow()
 
     def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
         """The union, by row identity, of what several scans of one source select."""
@@ -173,37 +180,19 @@ class SparkEvaluation:
     def _bound(self, link: Link) -> Bound:
         if link not in self._bounds:
             if isinstance(link, TargetLink):
-                self._bounds[link] = self._target_bound()
+                self._bounds[link] = self._local_bound(self._targets.rows, self._targets.columns)
             else:
                 self._bounds[link] = self._linked_bound(link)
         return self._bounds[link]
 
-    def _target_bound(self) -> Bound:
-        rows, columns = self._targets.rows, self._targets.columns
-        never_null = frozenset(
-            column.id for column in columns if not rows.column(physical_name(column.id)).null_count
-        )
-        name = self._view(self._target_frame(), "targets").name
-        if rows.num_rows != 1:
-            return Bound(name=name, rows=rows.num_rows, never_null=never_null)
-        (row,) = rows.to_pylist()
-        return Bound(
-            name=name,
-            rows=1,
-            values=row_literals(columns, row),
-            target=row["target"],
-            never_null=never_null,
-        )
-
-    def _target_frame(self) -> DataFrame:
+    def _local_frame(self, rows: pa.Table, columns: Sequence[Column]) -> DataFrame:
+        """Rows of the driver as a frame of one partition, so that they need no shuffle."""
         from pyspark.sql.types import StructType
 
-        types = [("target", "BIGINT")]
-        types += [
-            (physical_name(column.id), _type_text(column)) for column in self._targets.columns
-        ]
+        types = [(TARGET, "BIGINT")]
+        types += [(physical_name(column.id), _type_text(column)) for column in columns]
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
-        return self.session.createDataFrame(self._targets.rows, schema).distinct()
+        return self.session.createDataFrame(rows, schema).coalesce(1)
 
     def _linked_bound(self, link: LookedUp) -> Bound:
         if isinstance(link, RefinedLink):
@@ -211,15 +200,36 @@ class SparkEvaluation:
             return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
         parent = self._bound(link.parent)
         if isinstance(link, StoredLink):
-            rows = self._view(self._stored(link), "stored")
+            source = self._view(self._stored(link), "stored")
         else:
-            rows = self._replayed(link)
-        query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
+            source = self._replayed(link)
+        query = self._queries.bound_rows(source, link.columns, link.predicate, parent)
         frame = self.session.sql(query.sql("spark"))
         if isinstance(link, ReplayedLink):
             # All scans of the question ask for these rows: they are computed once.
             frame = self._kept(frame)
-        return Bound(name=self._view(frame, "bound").name)
+        rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
+        if rows.num_rows > _MOST_LOCAL_ROWS:
+            return Bound(name=self._view(frame, "bound").name)
+        self._local[link] = rows.cast(_arrow_schema(link.columns))
+        return self._local_bound(self._local[link], link.columns)
+
+    def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> Bound:
+        """Few bound rows, which the driver knows: they are put into queries, not computed."""
+        never_null = frozenset(
+            column.id for column in columns if not rows.column(physical_name(column.id)).null_count
+        )
+        name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
+        if rows.num_rows != 1:
+            return Bound(name=name, rows=rows.num_rows, never_null=never_null)
+        (row,) = rows.to_pylist()
+        return Bound(
+            name=name,
+            rows=1,
+            values=row_literals(columns, row),
+            target=row[TARGET],
+            never_null=never_null,
+        )
 
     def _kept(self, frame: DataFrame) -> DataFrame:
         """The frame, computed when first read and then kept, in memory or on disk."""
@@ -284,6 +294,13 @@ class SparkEvaluation:
             number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
             taken += [f.lit("").alias(FILE), number.alias(ROW)]
         return self._view(frame.select(*taken), "source")
+
+
+def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = [(physical_name(column.id), arrow_type(column.type)) for column in columns]
+    return pa.schema([(TARGET, pa.int64()), *fields])
 
 
 def _release(frame: DataFrame) -> None:
@@ -389,6 +406,10 @@ class SparkRows:
             )
         found = with_file_dictionary(_arrow(self._evaluation.dataframe(self._query.row_ids())))
         return _with_local_paths(found)
+
+    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
+        """The row ids as batches; the driver holds all of them."""
+        yield from self.row_ids().to_batches()
 
     def write_parquet(self, folder: Path) -> None:
         """Write the rows as Parquet files into `folder`."""

@@ -4,6 +4,7 @@
       20261121-093000-4f2a/              a finished job
         job.json
         output/ …                        stored results (Parquet)
+        index-minimal.prx                a row-id index, if one was built
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
 A job appears by renaming its complete folder, so that no half job is ever listed. What
@@ -35,8 +36,8 @@ _INCOMPLETE = "incomplete-"
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
-    `query` is the query's first line that is no comment; `bytes` is what the stored
-    results take. A job that cannot be read has the error's text as its `problem` and
+    `query` is the query's first line that is no comment; `bytes` is what stored results
+    and indexes take. A job that cannot be read has the error's text as its `problem` and
     nothing else.
     """
 
@@ -107,12 +108,15 @@ class JobStore:
             return JobSummary(id=job_id, problem=str(error))
         # Plans for both readings of min and max may share a stored table.
         stored = {item.result.folder: item.result.bytes for item in job.intermediates}
+        indexes = (self.path / job_id).glob("index-*.prx")
         return JobSummary(
             id=job_id,
             created=job.created,
             query=_first_line(job.query),
             rows=None if job.output is None else job.output.rows,
-            bytes=sum(stored.values()) + (0 if job.output is None else job.output.bytes),
+            bytes=sum(stored.values())
+            + (0 if job.output is None else job.output.bytes)
+            + sum(file.stat().st_size for file in indexes),
             scans=sum(isinstance(operator, Scan) for operator in job.graph),
         )
 
@@ -226,6 +230,11 @@ class JobWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.abort()
+
+
+def index_file(folder: Path, aggregates: str) -> Path:
+    """Where the row-id index of the job in `folder` lies, for one reading of min and max."""
+    return folder / f"index-{aggregates}.prx"
 
 
 def replace_job(folder: Path, job: Job) -> None:

@@ -1,0 +1,188 @@
+"""Building a job's row-id index: all output rows at once, scan by scan.
+
+One pass answers a scan for all groups of output rows (see `groups`): the engine joins the
+source with the bound rows of all groups and streams pairs of group and row number, which
+never become Python objects. What the pass asks is what a question to the job asks, so the
+index has the labels of such answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from predtrace.arrays.boxes import Ints
+from predtrace.arrays.rowsets import RowIndex, normalized
+from predtrace.engines.base import (
+    TARGET,
+    Engine,
+    Evaluation,
+    ScanRequest,
+    Targets,
+    physical_name,
+)
+from predtrace.errors import StoreError
+from predtrace.index.asking import stored_index
+from predtrace.index.file import MOST_TURNED, JobIndex, ScanBlocks, write_index
+from predtrace.index.groups import deciding_columns
+from predtrace.index.naming import chosen_scans
+from predtrace.index.numbering import RowNumbers
+from predtrace.index.outputs import Output
+from predtrace.index.targets import output_of, output_rows
+from predtrace.jobs.model import Job
+from predtrace.lineage import check_sources
+from predtrace.modes import AUTO, choose_mode, scan_requests
+from predtrace.questions import choose_engine, choose_plan
+from predtrace.targets import Wishes, check_target
+from pushdown.graph import OperatorGraph
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Steps = Callable[[str], AbstractContextManager[None]]
+"""Called with the name of a step that begins; the context lasts as long as the step."""
+
+LIMIT = 400_000_000
+"""Bytes that the row numbers of an index may take before compression."""
+
+_PLAIN = 4
+"""Bytes of a plain row number."""
+
+
+def build_index(
+    job: Job,
+    folder: Path,
+    *,
+    targets: Any = None,
+    scans: Collection[str] | None = None,
+    aggregates: str | None = None,
+    limit: int = LIMIT,
+    engine: str = "auto",
+    spark: SparkSession | None = None,
+    steps: Steps = lambda name: nullcontext(),
+) -> JobIndex:
+    """Index a job's output rows, or those that `targets` names, by the scans' row numbers.
+
+    `scans` are names of tables or aliases, with ``[n]`` for one occurrence; all without.
+    Does nothing where the job's index has all that already. Raises TargetError or
+    PredTraceError for names that do not fit, SourceError if a source changed since the job,
+    EngineError if rows have no numbers, StoreError beyond the limit or if the index cannot
+    be written; what was there stays then.
+    """
+    started = time.perf_counter()
+    plan = choose_plan(job, aggregates)
+    graph = OperatorGraph(job.graph, job.root)
+    chosen = chosen_scans(graph.scans(), scans)
+    output = output_of(job, folder)
+    everything = Wishes(targets=(), numbered=True, columns=graph.output())
+    wishes = everything if targets is None else check_target(targets, graph.output(), job.settings)
+    read = {scan.table for scan in graph.scans()}
+    sources = [source for source in job.sources if source.name in read]
+    check_sources(sources)
+    mode, _ = choose_mode(job, plan, AUTO)
+    every = scan_requests(job, graph, plan, mode, folder)
+    requests = [every[scan.id] for scan in chosen]
+    runner, _ = choose_engine(job, wishes, every, engine, spark)
+    within = None
+    if targets is not None:
+        with steps("find the output rows"):
+            within = np.unique(output_rows(wishes, output, job, folder, lambda: runner)[1])
+    there = stored_index(job, folder, plan.aggregates)
+    if there is not None and _suffices(there, requests, within):
+        return there
+    batch = _Batch(job, output, runner, within, limit)
+    blocks = []
+    for scan, request in zip(chosen, requests, strict=True):
+        name = f"{scan.table}[{scan.occurrence}]"
+        with steps(f"index {name}"):
+            blocks.append(batch.scan(request, name))
+    # What was read is known to be what the job read only if that still holds.
+    check_sources(sources)
+    with steps("write the index"):
+        return write_index(
+            folder,
+            job=job.id,
+            aggregates=plan.aggregates,
+            rows=len(output),
+            covered=len(output) if within is None else len(within),
+            groupings=batch.groupings,
+            scans=blocks,
+            started=started,
+        )
+
+
+def _suffices(index: JobIndex, requests: Sequence[ScanRequest], within: Ints | None) -> bool:
+    has_rows = index.complete if within is None else index.covers(within)
+    return has_rows and all(request.node in index for request in requests)
+
+
+class _Batch:
+    """Answers scans for all output rows, or for those in `within`."""
+
+    def __init__(
+        self, job: Job, output: Output, engine: Engine, within: Ints | None, limit: int
+    ) -> None:
+        self._job = job
+        self._output = output
+        self._engine = engine
+        self._within = within
+        self._limit = limit
+        self._used = 0
+        self._numbers: dict[frozenset[int], int] = {}
+        self._evaluations: list[Evaluation] = []
+        self.groupings: list[Ints] = []
+
+    def scan(self, request: ScanRequest, name: str) -> ScanBlocks:
+        """The index of one scan; `name` is for errors."""
+        grouping = self._grouping(deciding_columns(request))
+        found = self._pairs(request, self._evaluations[grouping], name)
+        groups, rows = normalized(*found)
+        members = np.bincount(self.groupings[grouping] + 1)[1:]
+        sizes = np.bincount(groups, minlength=len(members))
+        return ScanBlocks(
+            node=request.node,
+            grouping=grouping,
+            forth=RowIndex.build(groups, rows),
+            # The rows as they came are often sorted already, since files are read in order.
+            back=RowIndex.build(*found[::-1]) if len(rows) > MOST_TURNED else None,
+            pairs=len(rows),
+            links=int(members @ sizes),
+            source_rows=len(RowNumbers(request.source)),
+        )
+
+    def _grouping(self, columns: frozenset[int]) -> int:
+        """The number of the grouping by these columns, with an evaluation for its groups."""
+        import pyarrow as pa
+
+        if columns not in self._numbers:
+            chosen = [column for column in self._output.columns if column.id in columns]
+            groups, firsts = self._output.groups([c.id for c in chosen], self._within)
+            rows = self._output.rows.take(firsts)
+            values = {physical_name(c.id): rows.column(physical_name(c.id)) for c in chosen}
+            numbers = pa.array(np.arange(len(firsts)))
+            given = Targets(pa.table({TARGET: numbers, **values}), chosen, numbered=True)
+            self._evaluations.append(self._engine.open(given, self._job.settings))
+            self._numbers[columns] = len(self.groupings)
+            self.groupings.append(groups)
+        return self._numbers[columns]
+
+    def _pairs(self, request: ScanRequest, evaluation: Evaluation, name: str) -> tuple[Ints, Ints]:
+        """Groups and the numbers of their source rows, as they come."""
+        numbers = RowNumbers(request.source)
+        groups, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for batch in evaluation.rows([request]).row_id_batches():
+            self._used += _PLAIN * batch.num_rows
+            if self._used > self._limit:
+                raise StoreError(
+                    f"the row numbers of job {self._job.id} take more than {self._limit:,} bytes "
+                    f"(reached at scan {name}); raise the limit (limit=…, --limit), or index only "
+                    "some scans (scans=…, --scan) or output rows (targets=…, --where)"
+                )
+            groups.append(np.asarray(batch.column(TARGET).to_numpy(), np.int64))
+            rows.append(numbers.of(batch))
+        return np.concatenate(groups), np.concatenate(rows)

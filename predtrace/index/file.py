@@ -1,0 +1,287 @@
+"""The row-id index of a job as one file: written whole, opened without reading it.
+
+    "PJ"  version  crc32 and length of the head  head (JSON)  blocks
+
+The head names the job, says what the index covers and cost, and how long each block is. First
+come the groupings (per output row the number of its group, a chunked column), then per scan
+a row index from groups to source rows; and, where turning that round takes long, its inverse.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from predtrace.arrays.boxes import Flags, Ints, distinct
+from predtrace.arrays.chunked import ChunkedColumn, write_column
+from predtrace.arrays.files import sole_writer, sweep, write_whole
+from predtrace.arrays.ints import Reader
+from predtrace.arrays.rowsets import RowIndex, SortedPairs, mapped
+from predtrace.errors import ArrayFormatError, StoreError
+from predtrace.jobs.store import index_file
+
+MAGIC = b"PJ"
+VERSION = 1
+_HEAD = len(MAGIC) + 1
+_NUMBER = 4
+_LOCK = "index.lock"
+_REBUILD = "build the index again (build_index, or predtrace index)"
+
+MOST_TURNED = 1 << 20
+"""Pairs up to which the inverse is made when it is first asked for: that takes some 20 ms."""
+
+
+class ScanEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the index holds of a scan: the lengths of its blocks, the number of its grouping.
+
+    `pairs` counts pairs of groups and source rows; `links` pairs of output and source rows.
+    """
+
+    node: int
+    grouping: int
+    forth: int
+    back: int
+    pairs: int
+    links: int
+    source_rows: int
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an index without reading it.
+
+    `rows` are all output rows, `covered` those with entries; `seconds` is what building took.
+    """
+
+    job: str
+    aggregates: str
+    rows: int
+    covered: int
+    groupings: tuple[int, ...]
+    scans: tuple[ScanEntry, ...]
+    seconds: float
+
+
+class ScanIndex:
+    """The index of one scan: output rows to source rows, and back."""
+
+    def __init__(
+        self, entry: ScanEntry, groups: Grouping, forth: RowIndex, back: RowIndex | None
+    ) -> None:
+        self.entry = entry
+        self._groups = groups
+        self._forth = forth
+        self._stored_back = back
+
+    @cached_property
+    def _back(self) -> RowIndex | SortedPairs:
+        if self._stored_back is not None:
+            return self._stored_back
+        groups, rows = self._forth.pairs()
+        return SortedPairs(rows, groups)
+
+    def rows_of(self, outputs: Ints) -> Ints:
+        """The numbers of the source rows that any of these output rows came from, sorted."""
+        return self._forth.rows_of(self._groups.of(outputs))
+
+    def pairs_of(self, targets: Ints, outputs: Ints) -> tuple[Ints, Ints]:
+        """Per pair of a target and one of its output rows, the target and source rows.
+
+        Pairs may come repeatedly, in any order.
+        """
+        groups = self._groups.of(outputs)
+        wanted = distinct(groups)
+        found, rows = self._forth.pairs_of(wanted)
+        begins = np.searchsorted(found, groups, side="left")
+        lengths = np.searchsorted(found, groups, side="right") - begins
+        ahead = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(begins - ahead, lengths)
+        return np.repeat(targets, lengths), rows[places]
+
+    def outputs_of(self, rows: Ints) -> Ints:
+        """The numbers of the output rows that any of these source rows reaches, sorted."""
+        return self._groups.members(self._back.rows_of(rows))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the scan's blocks take."""
+        return self.entry.forth + self.entry.back
+
+
+class Grouping:
+    """Per output row the number of its group; -1 where the index does not cover the row."""
+
+    def __init__(self, column: ChunkedColumn) -> None:
+        self._column = column
+
+    @cached_property
+    def all(self) -> Ints:
+        """The groups of all output rows."""
+        return self._column.all()
+
+    def of(self, outputs: Ints) -> Ints:
+        """The groups of these output rows."""
+        return self.all[outputs]
+
+    def members(self, groups: Ints) -> Ints:
+        """The output rows in any of these groups, sorted."""
+        known: Flags = np.zeros(int(self.all.max(initial=-1)) + 2, np.bool_)
+        known[groups] = True
+        # The last one stands for -1.
+        return np.flatnonzero(known[self.all])
+
+
+class JobIndex:
+    """An index file, opened.
+
+    Raises ArrayFormatError if the bytes are no index, are truncated, damaged, or of a newer
+    version; damaged blocks are noticed when they are read.
+    """
+
+    def __init__(self, data: memoryview, where: str) -> None:
+        self.where = where
+        self.nbytes = len(data)
+        self.head, start = _read_head(data, where)
+        reader = Reader(data[start:], where)
+        self._groupings = [
+            Grouping(ChunkedColumn(Reader(reader.take(size), where)))
+            for size in self.head.groupings
+        ]
+        self._scans = {entry.node: self._scan(reader, entry) for entry in self.head.scans}
+
+    def _scan(self, reader: Reader, entry: ScanEntry) -> ScanIndex:
+        forth = RowIndex.from_bytes(reader.take(entry.forth), self.where)
+        back = RowIndex.from_bytes(reader.take(entry.back), self.where) if entry.back else None
+        return ScanIndex(entry, self._groupings[entry.grouping], forth, back)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._scans
+
+    def __getitem__(self, node: int) -> ScanIndex:
+        return self._scans[node]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all output rows are covered."""
+        return self.head.covered == self.head.rows
+
+    def covers(self, outputs: Ints) -> bool:
+        """Whether all these output rows are covered (by every scan that the index has)."""
+        return self.complete or all(
+            bool((grouping.of(outputs) >= 0).all()) for grouping in self._groupings
+        )
+
+
+class ScanBlocks(msgspec.Struct, frozen=True, kw_only=True):
+    """A scan's part of an index in the making."""
+
+    node: int
+    grouping: int
+    forth: RowIndex
+    back: RowIndex | None
+    pairs: int
+    links: int
+    source_rows: int
+
+
+def write_index(
+    folder: Path,
+    *,
+    job: str,
+    aggregates: str,
+    rows: int,
+    covered: int,
+    groupings: Sequence[Ints],
+    scans: Iterable[ScanBlocks],
+    started: float,
+) -> JobIndex:
+    """Write a job's index, in one step: a reader finds the old one, if any, or the new one.
+
+    `groupings` give per output row its group; `started` is when building began (of
+    ``time.perf_counter``). Raises StoreError if it cannot be written.
+    """
+    columns = [write_column(groups) for groups in groupings]
+    parts = [(scan, scan.forth.to_bytes(), scan.back) for scan in scans]
+    blocks: list[bytes] = list(columns)
+    entries = []
+    for scan, forth, back in parts:
+        inverse = b"" if back is None else back.to_bytes()
+        blocks += [forth, inverse]
+        entries.append(
+            ScanEntry(
+                node=scan.node,
+                grouping=scan.grouping,
+                forth=len(forth),
+                back=len(inverse),
+                pairs=scan.pairs,
+                links=scan.links,
+                source_rows=scan.source_rows,
+            )
+        )
+    head = Head(
+        job=job,
+        aggregates=aggregates,
+        rows=rows,
+        covered=covered,
+        groupings=tuple(map(len, columns)),
+        scans=tuple(entries),
+        seconds=time.perf_counter() - started,
+    )
+    path = index_file(folder, aggregates)
+    try:
+        with sole_writer(folder / _LOCK):
+            sweep(folder)
+            write_whole(path, _sealed(head) + b"".join(blocks))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written ({error.strerror or error}); free space or change "
+            "permissions, then try again"
+        ) from error
+    return open_index(path)
+
+
+def open_index(path: Path) -> JobIndex:
+    """The index in a file. Raises StoreError if it cannot be read."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
+    return _opened(str(path), status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _opened(path: str, inode: int, modified: int, size: int) -> JobIndex:
+    """An index that was read before is at hand as long as its file stays as it is."""
+    return JobIndex(mapped(path), path)
+
+
+def _sealed(head: Head) -> bytes:
+    content = msgspec.json.encode(head)
+    numbers = (zlib.crc32(content), len(content))
+    front = b"".join(number.to_bytes(_NUMBER, "little") for number in numbers)
+    return MAGIC + bytes([VERSION]) + front + content
+
+
+def _read_head(data: memoryview, where: str) -> tuple[Head, int]:
+    begin = bytes(data[:_HEAD])
+    if len(begin) < _HEAD or begin[: len(MAGIC)] != MAGIC:
+        raise ArrayFormatError(f"{where} is truncated or no row-id index of predtrace; {_REBUILD}")
+    if begin[-1] > VERSION:
+        raise ArrayFormatError(
+            f"{where} was written by a newer predtrace (version {begin[-1]}; this one reads up to "
+            f"{VERSION}): upgrade predtrace to read it"
+        )
+    reader = Reader(data[_HEAD:], where)
+    crc, length = (int.from_bytes(reader.take(_NUMBER), "little") for _ in range(2))
+    content = reader.take(length)
+    if zlib.crc32(content) != crc:
+        raise ArrayFormatError(f"{where} is damaged: a checksum does not fit; {_REBUILD}")
+    try:
+        return msgspec.json.decode(content, type=Head), _HEAD + reader.place
+    except msgspec.DecodeError as error:
+        raise ArrayFormatError(f"{where} is damaged ({error}); {_REBUILD}") from error

@@ -1,0 +1,228 @@
+"""Lineage questions answered from a job's row-id index.
+
+Targets are found in the kept output by their values, their source rows' numbers in the
+index; neither takes an engine. The sources are read only when rows are asked for: then an
+engine fetches them by number, after the sources were compared with the job's snapshot.
+What the index does not hold is answered as without it, unless the index was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from predtrace.arrays.boxes import Ints
+from predtrace.arrays.rowsets import normalized
+from predtrace.engines.base import (
+    TARGET,
+    Engine,
+    Evaluation,
+    Rows,
+    ScanRequest,
+    Targets,
+)
+from predtrace.engines.duckdb import DuckDBEngine
+from predtrace.engines.values import target_table
+from predtrace.errors import PredTraceError
+from predtrace.index.file import JobIndex
+from predtrace.index.numbering import RowNumbers
+from predtrace.index.targets import IndexedTargets, joined_pairs
+from predtrace.jobs.model import Job
+from predtrace.lineage import Question, check_sources
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Ordinary:
+    """The answer as it is without an index, made when it is first needed.
+
+    `requests` are those of all scans, by node; `open` begins the question on its engine.
+    """
+
+    def __init__(
+        self,
+        requests: Callable[[], dict[int, ScanRequest]],
+        engine: Callable[[dict[int, ScanRequest]], Engine],
+    ) -> None:
+        self._find_requests = requests
+        self._choose_engine = engine
+
+    @cached_property
+    def requests(self) -> dict[int, ScanRequest]:
+        """What to ask an engine for each scan, by node."""
+        return self._find_requests()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine that answers these."""
+        return self._choose_engine(self.requests)
+
+    def of(self, requests: Sequence[ScanRequest]) -> list[ScanRequest]:
+        """The ordinary requests for the same scans."""
+        return [self.requests[request.node] for request in requests]
+
+
+class IndexEngine:
+    """Answers from an index: `strict` says to refuse what it does not hold."""
+
+    name = "index"
+
+    def __init__(self, index: JobIndex, job: Job, ordinary: Ordinary, *, strict: bool) -> None:
+        self.index = index
+        self.job = job
+        self.ordinary = ordinary
+        self.strict = strict
+
+    def open(self, targets: Targets, settings: object) -> IndexEvaluation:
+        """Begin a question; `targets` have their places in the output."""
+        assert isinstance(targets, IndexedTargets)
+        return IndexEvaluation(self, targets)
+
+    def holds(self, requests: Sequence[ScanRequest]) -> bool:
+        """Whether the index has all these scans."""
+        return all(request.node in self.index for request in requests)
+
+
+class IndexEvaluation:
+    """One question to an index."""
+
+    def __init__(self, engine: IndexEngine, targets: IndexedTargets) -> None:
+        self.engine = engine
+        self.targets = targets
+
+    @property
+    def passes(self) -> int | None:
+        """None: nothing is refined."""
+        return None
+
+    def rows(self, requests: Sequence[ScanRequest]) -> Rows:
+        """The union, by row identity, of what several scans of one source select."""
+        if self.engine.holds(requests):
+            return IndexRows(self, requests)
+        if self.engine.strict:
+            raise PredTraceError(
+                f"the index of job {self.engine.job.id} leaves out the scan of "
+                f"{requests[0].source.name}; ask with mode='auto', or build it with that scan"
+            )
+        check_sources(self.engine.job.sources)
+        return self.ordinary.rows(self.engine.ordinary.of(requests))
+
+    @cached_property
+    def ordinary(self) -> Evaluation:
+        """The same question on an engine that reads the sources."""
+        engine = self.engine.ordinary.engine
+        return engine.open(self.targets, self.engine.job.settings)
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """Where the row numbers come from: there is no predicate."""
+        if self.engine.holds([request]):
+            return f"row numbers of {Path(self.engine.index.where).name}"
+        return self.ordinary.predicate_sql(*self.engine.ordinary.of([request]))
+
+
+class IndexRows:
+    """Source rows by number (see `base.Rows`); they are fetched when their values are read."""
+
+    def __init__(self, evaluation: IndexEvaluation, requests: Sequence[ScanRequest]) -> None:
+        self._evaluation = evaluation
+        self._requests = tuple(requests)
+
+    @cached_property
+    def _found(self) -> tuple[Ints | None, Ints]:
+        """Target numbers, if there are several targets, and row numbers; sorted."""
+        targets = self._evaluation.targets
+        scans = [self._evaluation.engine.index[request.node] for request in self._requests]
+        if not targets.numbered:
+            parts = [scan.rows_of(targets.places) for scan in scans]
+            return None, parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+        pairs = joined_pairs([scan.pairs_of(targets.numbers, targets.places) for scan in scans])
+        return normalized(*pairs)
+
+    def count(self) -> int:
+        """How many rows."""
+        return len(self._found[1])
+
+    def row_ids(self) -> pa.Table:
+        """Per row `file` (dictionary encoded) and `row`."""
+        return self._ids(None)
+
+    def _ids(self, limit: int | None) -> pa.Table:
+        import pyarrow as pa
+
+        targets, numbers = self._found
+        ids = RowNumbers(self._requests[0].source).ids(numbers[:limit])
+        return ids if targets is None else ids.add_column(0, TARGET, pa.array(targets[:limit]))
+
+    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
+        """The row ids as a stream of batches."""
+        yield from self.row_ids().to_batches()
+
+    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some `limit` of the rows."""
+        fetched = self._fetched(limit)
+        return self._fallback.head(limit, columns) if fetched is None else fetched.to_arrow(columns)
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows."""
+        return self._all.to_arrow(columns)
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows as a stream of batches."""
+        return self._all.to_batches(columns)
+
+    def write_parquet(self, folder: Path) -> None:
+        """Write the rows as Parquet into `folder`."""
+        self._all.write_parquet(folder)
+
+    def sql(self) -> str:
+        """The query that fetches the rows."""
+        return self._all.sql()
+
+    @cached_property
+    def _all(self) -> Rows:
+        return self._fetched(None) or self._fallback
+
+    def _fetched(self, limit: int | None) -> Rows | None:
+        """The rows by number; None for sources that are not read so."""
+        engine = DuckDBEngine()
+        settings = self._evaluation.engine.job.settings
+        if engine.obstacle(self._requests[:1], settings) is not None:
+            return None
+        nothing = Targets(target_table([], []), (), self._evaluation.targets.numbered)
+        return engine.open(nothing, settings).fetch(self._requests[0], self._ids(limit))
+
+    @property
+    def _fallback(self) -> Rows:
+        """The same rows by their predicate."""
+        ordinary = self._evaluation.engine.ordinary
+        return self._evaluation.ordinary.rows(ordinary.of(self._requests))
+
+
+class IndexQuestion(Question):
+    """A question whose row numbers are looked up."""
+
+    def __init__(
+        self, engine: IndexEngine, job: Job, find_targets: Callable[[], IndexedTargets]
+    ) -> None:
+        super().__init__(engine, job, find_targets)
+        self._engine = engine
+
+    @property
+    def indexed(self) -> IndexedTargets:
+        """The target rows with their places in the output."""
+        targets = self.targets
+        assert isinstance(targets, IndexedTargets)
+        return targets
+
+    def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
+        """Whether counting the rows, and their ids, leave the sources alone."""
+        return self._engine.holds(requests)
+
+    def selecting(self, requests: Sequence[ScanRequest]) -> Sequence[ScanRequest]:
+        """The requests with the predicates that select the rows."""
+        return self._engine.ordinary.of(requests)

@@ -1,0 +1,174 @@
+"""The kept output of a job: its rows are numbered, found by value, and put into groups.
+
+Values are compared as a target's are (SEMANTICS section 6): NULL equals NULL, NaN equals NaN,
+0.0 equals -0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from predtrace.arrays.boxes import KEY_LIMIT, Ints
+from predtrace.engines.base import physical_name
+from predtrace.engines.duckdb_source import stored_files
+from predtrace.targets import target_schema
+from symbolic.expr import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FEW = 64
+
+
+class Output:
+    """Output rows, numbered from 0 in the order in which they were stored.
+
+    `rows` has one column ``c<id>`` for each of `columns`.
+    """
+
+    def __init__(self, rows: pa.Table, columns: tuple[Column, ...]) -> None:
+        self.rows = rows
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def groups(self, columns: Sequence[int], within: Ints | None = None) -> tuple[Ints, Ints]:
+        """Groups of rows (of those in `within`) that agree in the columns with these ids.
+
+        Returns the number of every row's group, from 0 in the order of first rows (-1 for
+        rows that are not in `within`), and every group's first row.
+        """
+        chosen = np.arange(len(self)) if within is None else within
+        rows = self.rows if within is None else self.rows.take(within)
+        found, firsts = grouped([rows.column(physical_name(id)) for id in columns], len(chosen))
+        groups = np.full(len(self), -1, np.int64)
+        groups[chosen] = found
+        return groups, chosen[firsts]
+
+    def find(self, wanted: pa.Table) -> tuple[Ints, Ints]:
+        """The rows that have the values of a wanted row; `wanted` may have some of the columns.
+
+        Returns pairs: the number of the wanted row, and that of the output row; sorted.
+        """
+        if wanted.num_rows <= _FEW:
+            parts = [self._find_one(row) for row in wanted.to_pylist()]
+        else:
+            parts = list(self._find_many(wanted))
+        lengths = [len(part) for part in parts]
+        rows = np.concatenate([np.empty(0, np.int64), *parts])
+        return np.repeat(np.arange(len(parts)), lengths), rows
+
+    def _find_one(self, values: Mapping[str, Any]) -> Ints:
+        """The rows with these values: by one column, then by the others among what is left."""
+        found = np.arange(len(self))
+        rows = self.rows
+        for name, value in values.items():
+            kept = np.flatnonzero(_equals(rows.column(name), value))
+            found, rows = found[kept], rows.take(kept)
+        return found
+
+    def _find_many(self, wanted: pa.Table) -> Iterator[Ints]:
+        """The same for many rows: their groups among the output's."""
+        import pyarrow as pa
+
+        columns = [
+            pa.chunked_array(
+                [*self.rows.column(name).chunks, *wanted.column(name).chunks],
+                self.rows.column(name).type,
+            )
+            for name in wanted.column_names
+        ]
+        groups, _ = grouped(columns, len(self) + wanted.num_rows)
+        ours, theirs = groups[: len(self)], groups[len(self) :]
+        order = np.argsort(ours, kind="stable")
+        begins = np.searchsorted(ours[order], theirs, side="left")
+        ends = np.searchsorted(ours[order], theirs, side="right")
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            yield order[begin:end]
+
+
+@lru_cache(maxsize=8)
+def read_output(folder: str, columns: tuple[Column, ...]) -> Output:
+    """The output stored in a job's folder. Stored results never change, so it is kept."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([target_schema(columns).field(physical_name(c.id)) for c in columns])
+    parts = [
+        # Spark's INT96 timestamps go beyond what nanoseconds can say.
+        pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read(schema.names).cast(schema)
+        for file in stored_files(folder)
+    ]
+    rows = pa.concat_tables(parts) if parts else schema.empty_table()
+    return Output(rows.combine_chunks(), columns)
+
+
+def grouped(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[Ints, Ints]:
+    """Rows that agree in all columns get one number, from 0 in the order of first rows.
+
+    Returns every row's number and every number's first row. Without columns all rows agree.
+    """
+    key, size = np.zeros(rows, np.int64), 1
+    for column in columns:
+        codes = _codes(column)
+        values = int(codes.max(initial=0)) + 1
+        if size * values >= KEY_LIMIT:
+            key = np.unique(key, return_inverse=True)[1]
+            size = rows
+        key, size = key * values + codes, size * values
+    _, firsts, numbers = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    renumbered = np.empty(len(order), np.int64)
+    renumbered[order] = np.arange(len(order))
+    return renumbered[numbers], firsts[order]
+
+
+def _codes(column: pa.ChunkedArray) -> Ints:
+    """A number per value, the same for equal ones."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    if pa.types.is_nested(column.type):
+        seen: dict[Hashable, int] = {}
+        codes = [seen.setdefault(_hashable(value), len(seen)) for value in column.to_pylist()]
+        return np.array(codes, np.int64)
+    if pa.types.is_floating(column.type):
+        # One of the zeros and one of the NaNs stand for all.
+        plain = pc.add(column, pa.scalar(0.0, column.type))
+        column = pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), column.type), plain)
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    found: Ints = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _equals(column: pa.ChunkedArray, value: Any) -> Any:
+    """Which values of a column equal a value (flags)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(column.type):
+        wanted = _hashable(value)
+        return np.array([_hashable(other) == wanted for other in column.to_pylist()], np.bool_)
+    if value is None:
+        found = column.is_null()
+    elif value != value:
+        found = pc.is_nan(column).fill_null(False)
+    else:
+        found = pc.equal(column, pa.scalar(value, column.type)).fill_null(False)
+    return found.to_numpy()
+
+
+def _hashable(value: Any) -> Hashable:
+    """A value that equals just those of equal lists and records."""
+    if isinstance(value, Mapping):
+        return tuple((name, _hashable(part)) for name, part in value.items())
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    return "NaN" if isinstance(value, float) and value != value else value

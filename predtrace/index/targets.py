@@ -1,0 +1,72 @@
+"""The targets of a question as rows of the kept output, found by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from predtrace.arrays.boxes import Ints
+from predtrace.engines.base import TARGET, Engine, Targets
+from predtrace.engines.values import target_table
+from predtrace.errors import PredTraceError
+from predtrace.index.outputs import Output, grouped, read_output
+from predtrace.jobs.model import Job
+from predtrace.targets import Wanted, Wishes, bindable, stored_targets
+
+
+def output_of(job: Job, folder: Path) -> Output:
+    """The job's output rows. Raises PredTraceError if they were not kept."""
+    if job.output is None:
+        raise PredTraceError(
+            f"job {job.id} did not keep its output, whose rows an index numbers; run again with "
+            "keep_output=True"
+        )
+    return read_output(str(folder / job.output.folder), bindable(job.output.columns))
+
+
+def output_rows(
+    wishes: Wishes, output: Output, job: Job, folder: Path, engine: Callable[[], Engine]
+) -> tuple[Ints, Ints]:
+    """The output rows that targets name: pairs of a target's number and a row's number.
+
+    `engine` is called for targets that are predicates, which only an engine evaluates.
+    """
+    if all(wanted.predicate is None for wanted in wishes.targets):
+        return joined_pairs([_by_values(output, wanted) for wanted in wishes.by_columns])
+    assert job.output is not None
+    place = str(folder / job.output.folder)
+    rows = stored_targets(wishes, place, lambda given: engine().open(given, job.settings)).rows
+    places, found = output.find(rows.drop_columns([TARGET]))
+    return rows.column(TARGET).to_numpy()[places], found
+
+
+def _by_values(output: Output, wanted: Sequence[Wanted]) -> tuple[Ints, Ints]:
+    """Targets that give the same columns, found by these."""
+    keys = wanted[0].values
+    columns = [column for column in output.columns if column.id in keys]
+    given = target_table(columns, [(each.number, each.values) for each in wanted])
+    places, found = output.find(given.drop_columns([TARGET]))
+    return np.array([each.number for each in wanted], np.int64)[places], found
+
+
+def joined_pairs(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Pairs of two columns, one part after the other."""
+    nothing = np.empty(0, np.int64)
+    numbers = np.concatenate([nothing, *(numbers for numbers, _ in parts)])
+    return numbers, np.concatenate([nothing, *(rows for _, rows in parts)])
+
+
+class IndexedTargets(Targets):
+    """Target rows with their places in the output: target ``numbers[n]`` is row ``places[n]``."""
+
+    def __init__(self, output: Output, numbers: Ints, places: Ints, numbered: bool) -> None:
+        import pyarrow as pa
+
+        rows = output.rows.take(places).add_column(0, TARGET, pa.array(numbers))
+        # Equal output rows are one target row.
+        _, firsts = grouped(rows.columns, len(numbers))
+        super().__init__(rows.take(firsts), output.columns, numbered)
+        self.numbers = numbers
+        self.places = places
