@@ -92,7 +92,7 @@ def check(
     engine: Annotated[str, typer.Option("--engine", help="One or more engines.")] = "duckdb,spark",
     rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
     mode: Annotated[
-        str, typer.Option("--mode", help="One or more: stored,replayed,refined.")
+        str, typer.Option("--mode", help="One or more: stored,replayed,refined,naive.")
     ] = "stored",
     brute: Annotated[
         int, typer.Option("--brute", min=0, help="Lineage rows to remove and re-run, per scan.")
@@ -103,7 +103,7 @@ def check(
 ) -> None:
     """Compare the lineage of the queries with the oracle; exit status 1 on any difference."""
     from tpch.check import Checker
-    from tpch.report import check_table, notes, write_json
+    from tpch.report import check_table, notes, scans_table, write_json
 
     numbers = _numbers(queries)
     modes = tuple(name.strip() for name in mode.split(",") if name.strip())
@@ -139,6 +139,8 @@ def check(
     # Into a file or pipe there is no screen whose width would matter.
     console = Console() if sys.stdout.isatty() else Console(width=220)
     console.print(check_table(done, f"TPC-H at scale {sf:g}{', twisted' if twisted else ''}"))
+    if (scans := scans_table(done)) is not None:
+        console.print(scans)
     for line in notes(done, sf):
         console.print(line)
     if cut:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PRECISE = "precise"
 ENGINES = ("duckdb", "spark")
+INEXACT = ("refined", "naive")
+"""The modes whose answers may hold rows that are no lineage."""
 
 
 class ScanCheck(msgspec.Struct, frozen=True):
@@ -42,6 +44,16 @@ class ScanCheck(msgspec.Struct, frozen=True):
     extra: int
     example: str = ""
 
+    @property
+    def precise(self) -> int:
+        """How many rows the precise lineage has."""
+        return self.rows - self.extra + self.missing
+
+    @property
+    def false_positives(self) -> float:
+        """The share of the returned rows that are no lineage (the paper's Table 6)."""
+        return self.extra / self.rows if self.rows else 0.0
+
     def problem(self, *, precise: bool = True) -> str:
         """What is wrong with it, where it must be `precise` or may be a superset; else empty."""
         extra = self.extra if precise or self.label == PRECISE else 0
@@ -54,7 +66,7 @@ class AnswerCheck(msgspec.Struct, frozen=True):
     """One batch of questions on one engine.
 
     `seconds` is until all row ids were read; `not_found` counts the targets that the
-    answer says are no output rows.
+    answer says are no output rows; `reads` counts the scans of each source, for the batch.
     """
 
     engine: str
@@ -64,10 +76,11 @@ class AnswerCheck(msgspec.Struct, frozen=True):
     not_found: int = 0
     mode: str = "stored"
     passes: int | None = None
+    reads: dict[str, int] = {}
 
     def problems(self) -> list[str]:
-        """What is wrong with it: any mode but refinement must be precise."""
-        precise = self.mode != "refined"
+        """What is wrong with it: all modes but the inexact ones must be precise."""
+        precise = self.mode not in INEXACT
         found = [problem for scan in self.scans if (problem := scan.problem(precise=precise))]
         if self.not_found:
             found.append(f"{self.not_found} targets not found in the output")
@@ -75,7 +88,7 @@ class AnswerCheck(msgspec.Struct, frozen=True):
 
     @property
     def false_positives(self) -> float:
-        """The share of the returned rows that are no lineage (the paper's Table 6)."""
+        """The share of all returned rows that are no lineage."""
         rows = sum(scan.rows for scan in self.scans)
         return sum(scan.extra for scan in self.scans) / rows if rows else 0.0
 
@@ -220,7 +233,14 @@ class Checker:
             label, rows = found.get(scan, ("no such scan", []))
             scans.append(compare_rows(scan, label, rows, expected.get(scan, [])))
         return AnswerCheck(
-            engine, aggregates, seconds, tuple(scans), len(lineage.missing), mode, lineage.passes
+            engine=engine,
+            aggregates=aggregates,
+            seconds=seconds,
+            scans=tuple(scans),
+            not_found=len(lineage.missing),
+            mode=mode,
+            passes=lineage.passes,
+            reads=lineage.source_reads,
         )
 
     def _rows(self, ids: Any, targets: int) -> list[set[int]]:

@@ -6,16 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from tpch import paper
-from tpch.check import QueryCheck
+from tpch.check import AnswerCheck, QueryCheck
 
 _COLUMNS = (
     "query", "output", "asked", "rows", "label", "infer ms", "trace ms", "plain s", "run s",
     "kept", "paper", "bytes", "lineage ms", "removed", "verdict",
 )  # fmt: skip
+
+_SCAN_COLUMNS: tuple[tuple[str, JustifyMethod], ...] = (
+    ("query", "right"), ("mode", "left"), ("engine", "left"), ("min/max", "left"),
+    ("scan", "left"), ("label", "left"), ("rows", "right"), ("precise", "right"),
+    ("false", "right"), ("passes", "right"), ("source read", "right"), ("answer ms", "right"),
+)  # fmt: skip
+_FROM_SOURCES = {
+    "naive": f"; the paper: {paper.NAIVE_FALSE_POSITIVES:.1%}",
+    "refined": f"; the paper: {paper.FALSE_POSITIVES:.1%}",
+    "replayed": "",
+}
+"""The modes that answer without stored results, and the paper's mean rate of false positives."""
 
 
 def check_table(checks: Sequence[QueryCheck], title: str) -> Table:
@@ -57,25 +70,58 @@ def notes(checks: Sequence[QueryCheck], scale_factor: float) -> list[Text]:
     return lines
 
 
-def _false_positives(checks: Sequence[QueryCheck]) -> list[Text]:
-    """Rows returned that are no lineage, per query and on average, where there may be some."""
-    rates = [
-        (check.number, answer.false_positives, answer.passes)
-        for check in checks
-        for answer in check.answers[:1]
-        if answer.mode == "refined"
-    ]
-    if not rates:
-        return []
-    listed = ", ".join(f"Q{number} {rate:.1%}" for number, rate, _ in rates if rate)
-    mean = sum(rate for _, rate, _ in rates) / len(rates)
-    passes = max(passes or 1 for _, _, passes in rates)
-    return [
-        Text(
-            f"False positives of refinement: mean {mean:.1%} ({listed or 'none'}); the paper:"
-            f" {paper.FALSE_POSITIVES:.1%}. At most {passes} passes."
+def scans_table(checks: Sequence[QueryCheck]) -> Table | None:
+    """One line per scan of every answer that nothing stored was used for; None without any."""
+    table = Table(title="Answers per scan", box=None, header_style="bold")
+    table.title_justify = "left"
+    for name, justify in _SCAN_COLUMNS:
+        table.add_column(name, justify=justify)
+    for check in checks:
+        for answer in check.answers:
+            if answer.mode in _FROM_SOURCES:
+                _add_scans(table, check.number, answer)
+    return table if table.row_count else None
+
+
+def _add_scans(table: Table, number: int, answer: AnswerCheck) -> None:
+    for scan in answer.scans:
+        table.add_row(
+            f"Q{number}",
+            answer.mode,
+            answer.engine,
+            answer.aggregates,
+            str(scan.scan),
+            scan.label,
+            f"{scan.rows:,}",
+            f"{scan.precise:,}",
+            f"{scan.false_positives:.1%}",
+            str(answer.passes or 1),
+            str(answer.reads.get(scan.scan.table, 0)),
+            f"{answer.seconds * 1000:.0f}",
         )
-    ]
+
+
+def _false_positives(checks: Sequence[QueryCheck]) -> list[Text]:
+    """Per mode, the rows returned that are no lineage: on average and by query."""
+    lines = []
+    for mode, beside in _FROM_SOURCES.items():
+        rates: dict[int, float] = {}
+        passes = 1
+        for check in checks:
+            for answer in check.answers:
+                if answer.mode == mode:
+                    rates[check.number] = max(answer.false_positives, rates.get(check.number, 0.0))
+                    passes = max(passes, answer.passes or 1)
+        if rates:
+            listed = ", ".join(f"Q{number} {rate:.1%}" for number, rate in rates.items() if rate)
+            mean = sum(rates.values()) / len(rates)
+            lines.append(
+                Text(
+                    f"False positives, {mode}: mean {mean:.1%} ({listed or 'none'}){beside}."
+                    f" At most {passes} passes."
+                )
+            )
+    return lines
 
 
 def write_json(checks: Sequence[QueryCheck], file: Path) -> None:

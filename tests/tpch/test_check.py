@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -13,7 +14,7 @@ from tpch.__main__ import app
 from tpch.brute import Removal
 from tpch.check import AnswerCheck, QueryCheck, ScanCheck, choose_targets, compare_rows
 from tpch.oracle import ScanName
-from tpch.report import check_table, notes, write_json
+from tpch.report import check_table, notes, scans_table, write_json
 
 ORDERS = ScanName("orders", 1)
 
@@ -62,6 +63,27 @@ def test_the_report_shows_problems_and_the_papers_bytes(tmp_path: Path) -> None:
     write_json([check], tmp_path / "new" / "check.json")
     (saved,) = json.loads((tmp_path / "new" / "check.json").read_text())
     assert (saved["number"], saved["problems"]) == (4, ["orders 1: 1 rows missing"])
+
+
+def test_false_positives_are_shown_by_scan_and_by_mode() -> None:
+    scan = compare_rows(ORDERS, "superset", [{1, 2, 3, 4}], [{1}])
+    answers = [
+        AnswerCheck("duckdb", "minimal", 0.1, (scan,), mode=mode, passes=3, reads={"orders": 2})
+        for mode in ("refined", "naive", "stored")
+    ]
+    assert [bool(answer.problems()) for answer in answers] == [False, False, True]
+    check = msgspec.structs.replace(_check(()), answers=tuple(answers))
+    console = Console(record=True, width=220)
+    table = scans_table([check])
+    assert table is not None
+    assert table.row_count == 2
+    console.print(table)
+    for line in notes([check], 0.1):
+        console.print(line)
+    text = console.export_text()
+    assert "False positives, refined: mean 75.0% (Q4 75.0%); the paper: 6.6%." in text
+    assert "False positives, naive: mean 75.0% (Q4 75.0%); the paper: 70.7%." in text
+    assert scans_table([_check(())]) is None
 
 
 @pytest.mark.parametrize(
