@@ -44,7 +44,9 @@ class Answer:
     def mask(self) -> npt.NDArray[np.bool_]:
         """An array of the same shape, true in these cells."""
         mask = np.zeros(self.where.shape, np.bool_)
-        mask[tuple(self.cells().T)] = True
+        cells = self.cells()
+        # without axes there is one cell, which an empty key names
+        mask[tuple(cells.T)] = len(cells) > 0
         return mask
 
     def __contains__(self, cell: Sequence[int]) -> bool:

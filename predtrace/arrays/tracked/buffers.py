@@ -80,7 +80,7 @@ class Buffer:
 
 def repeats_cells(values: Array) -> bool:
     """Whether several cells of a view are in the same place, as after broadcasting."""
-    return any(
+    return values.size > 1 and any(
         size > 1 and stride == 0 for size, stride in zip(values.shape, values.strides, strict=True)
     )
 
