@@ -30,7 +30,8 @@ import msgspec
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.reuse.forms import Form, fit
 from predtrace.arrays.reuse.memory import Entry, Structure
-from predtrace.arrays.reuse.sizes import order_of, sizes_of
+from predtrace.arrays.reuse.sizes import Order, order_of, sizes_of
+from predtrace.arrays.signatures import CallSignature
 
 CONFIRMATIONS = 2
 BITS = 20.0
@@ -48,43 +49,87 @@ def is_repeated(entry: Entry, confirmations: int) -> bool:
     return again >= confirmations and again * bits(entry.pairs) >= BITS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Generalised:
-    """A form of a table's progressions, and how many calls it rests on."""
+    """A form of a table's progressions, and the calls that it fits."""
 
     form: Form
-    calls: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def calls(self) -> int:
+        """How many calls it rests on."""
+        return sum(entry.calls for entry in self.entries)
+
+    def extends(self, other: Generalised) -> bool:
+        """Whether it fits all calls that the other fits: then it says the same, and more."""
+        shapes = {(entry.in_shapes, entry.out_shapes) for entry in self.entries}
+        return all((entry.in_shapes, entry.out_shapes) in shapes for entry in other.entries)
 
 
-def reach(args: Mapping[str, str]) -> int:
-    """Up to which difference two sizes are near each other, for calls with these arguments."""
-    return 1 + sum(map(abs, integers_of(args)))
+class Group:
+    """The calls of a structure that have the same arguments, and the forms of their tables."""
 
+    def __init__(self, structure: Structure, args: Mapping[str, str], confirmations: int) -> None:
+        integers = integers_of(args)
+        self.near = 1 + sum(map(abs, integers))
+        self.greatest = max(map(abs, integers), default=0)
+        self.confirmations = confirmations
+        entries = () if structure.crowded else structure.entries
+        self.calls = [_Call.of(entry, self.near) for entry in entries if entry.args == args]
+        self._forms: dict[tuple[int, ...], Form | None] = {}
 
-def generalised(
-    structure: Structure, args: Mapping[str, str], order: tuple[int, ...], confirmations: int
-) -> Generalised | None:
-    """The form for calls with sizes of this order, as far as there is enough evidence for one.
+    def order_of(self, call: Entry | CallSignature) -> Order:
+        """The order of a call's sizes; what is near depends on the arguments."""
+        return order_of(sizes_of(call.in_shapes, call.out_shapes), self.near)
 
-    First all calls of the structure are tried, then those with the order asked for. If they
-    do not fit, the smallest are left out step by step: stencils and windows behave
-    differently where they do not fit in. The form is not used below the smallest kept.
-    """
-    if structure.crowded:
+    def orders(self) -> set[Order]:
+        """The orders that have been captured."""
+        return {call.order for call in self.calls}
+
+    def generalised(self, order: Order) -> Generalised | None:
+        """The form for calls with sizes of this order, if there is enough evidence for one.
+
+        First all calls are tried, then those with the order asked for. If they do not fit,
+        the smallest are left out step by step: stencils and windows behave differently where
+        they do not fit in. The form is not used below the smallest kept.
+        """
+        every = range(len(self.calls))
+        alike = [number for number in every if self.calls[number].order == order]
+        for pool in (every, alike):
+            for kept in self._without_the_smallest(pool):
+                if sum(self.calls[number].order == order for number in kept) < self.confirmations:
+                    break
+                form = self._form(kept)
+                if form is not None:
+                    return Generalised(form, tuple(self.calls[number].entry for number in kept))
         return None
-    greatest, near = max(map(abs, integers_of(args)), default=0), reach(args)
-    calls = [_Call.of(entry, near) for entry in structure.entries if entry.args == args]
-    alike = [call for call in calls if call.order == order]
-    if len(alike) < confirmations:
-        return None
-    for pool in (calls, alike):
-        for kept in _without_the_smallest(pool):
-            if sum(call.order == order for call in kept) < confirmations:
-                break
-            form = _form(kept, confirmations, greatest)
-            if form is not None:
-                return Generalised(form, sum(call.entry.calls for call in kept))
-    return None
+
+    def _without_the_smallest(self, pool: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """All calls of a pool, then without those that have the smallest sizes, and so on."""
+        for least in sorted({self.calls[number].smallest for number in pool}):
+            yield tuple(number for number in pool if self.calls[number].smallest >= least)
+
+    def _form(self, kept: tuple[int, ...]) -> Form | None:
+        """The form through all of these calls, if they are enough to trust it."""
+        if kept not in self._forms:
+            self._forms[kept] = self._fitted([self.calls[number] for number in kept])
+        return self._forms[kept]
+
+    def _fitted(self, calls: Sequence[_Call]) -> Form | None:
+        values = []
+        for call in calls:
+            folded = call.entry.progressions()
+            if folded is None:
+                return None
+            values.append(folded)
+        form = fit([call.sizes for call in calls], values)
+        if form is None or len(calls) - form.rank < self.confirmations:
+            return None
+        if any(form.least[place] <= self.greatest for place in form.varying):
+            return None
+        least = sorted(bits(call.entry.pairs) for call in calls)[: len(calls) - form.rank]
+        return form if sum(least) >= BITS else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +138,7 @@ class _Call:
 
     entry: Entry
     sizes: Shape
-    order: tuple[int, ...]
+    order: Order
 
     @classmethod
     def of(cls, entry: Entry, near: int) -> _Call:
@@ -104,29 +149,6 @@ class _Call:
     def smallest(self) -> int:
         """The smallest size of an axis longer than 1."""
         return min((size for size in self.sizes if size > 1), default=0)
-
-
-def _without_the_smallest(calls: Sequence[_Call]) -> Iterator[list[_Call]]:
-    """All calls, then without those that have the smallest sizes, and so on."""
-    for least in sorted({call.smallest for call in calls}):
-        yield [call for call in calls if call.smallest >= least]
-
-
-def _form(calls: Sequence[_Call], confirmations: int, greatest: int) -> Form | None:
-    """The form through all of these calls, if they are enough to trust it."""
-    values = []
-    for call in calls:
-        folded = call.entry.progressions()
-        if folded is None:
-            return None
-        values.append(folded)
-    form = fit([call.sizes for call in calls], values)
-    if form is None or len(calls) - form.rank < confirmations:
-        return None
-    if any(form.least[place] <= greatest for place in form.varying):
-        return None
-    least = sorted(bits(call.entry.pairs) for call in calls)[: len(calls) - form.rank]
-    return form if sum(least) >= BITS else None
 
 
 def integers_of(args: Mapping[str, str]) -> list[int]:

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.reuse import arguments
-from predtrace.arrays.reuse.evidence import generalised, reach
+from predtrace.arrays.reuse.evidence import Group
 from predtrace.arrays.reuse.memory import Entry, Operation, Structure
 from predtrace.arrays.reuse.progressions import fold, unfold
-from predtrace.arrays.reuse.sizes import order_of, sizes_of, structure_of
+from predtrace.arrays.reuse.sizes import sizes_of, structure_of
 from predtrace.arrays.signatures import CallSignature
 
 ENTRIES = 64
@@ -58,19 +58,24 @@ def learn(
     full = entry_of(call, table)
     entry = arguments.without(full, structure.irrelevant)
     known = find(structure, entry)
-    predicted = None if known else _predicted(structure, entry, table, confirmations)
-    unlike = predicted is not None and not _same(predicted, table)
-    if known and _agree(known, table):
-        structure = _with_call(structure, known)
-    elif structure.irrelevant and (known or unlike):
-        structure = _restarted(structure, full)
-    elif known:
-        return Operation(by_value=True)
+    if known is not None:
+        agrees = _agree(known, table)
     else:
-        expected = predicted is not None and not unlike
-        structure = _extended(structure, entry, expected, confirmations)
-        if unlike:
-            structure = replace(structure, forms_withdrawn=structure.forms_withdrawn + 1)
+        before = Group(structure, entry.args, confirmations)
+        predicted = _predicted(before, entry, table)
+        agrees = predicted is None or _same(predicted, table)
+    if not agrees and structure.irrelevant:
+        structure = _restarted(structure, full)
+    elif known is None:
+        if predicted is not None and agrees:
+            # The same pairs, in the rows that the form gives.
+            entry = replace(entry, folded=entry_of(call, predicted).folded)
+        if len(structure.entries) < ENTRIES or predicted is None or not agrees:
+            structure = _extended(structure, entry, before, confirmations)
+    elif agrees:
+        structure = _with_call(structure, known)
+    else:
+        return Operation(by_value=True)
     return replace(operation, structures={**operation.structures, key: structure})
 
 
@@ -86,21 +91,27 @@ def find(structure: Structure, wanted: Entry | CallSignature) -> Entry | None:
     return None
 
 
-def _extended(structure: Structure, entry: Entry, expected: bool, confirmations: int) -> Structure:
-    """With a new entry; where there are many, only with one that was not expected."""
-    if len(structure.entries) >= ENTRIES:
-        return structure if expected else replace(structure, crowded=True)
-    structure = replace(structure, entries=(*structure.entries, entry))
-    return arguments.judged(structure, entry, confirmations, _same_entries)
+def _extended(structure: Structure, entry: Entry, before: Group, confirmations: int) -> Structure:
+    """With a new entry, if there is room, and without the forms that may not fit it."""
+    if len(structure.entries) < ENTRIES:
+        added = replace(structure, entries=(*structure.entries, entry))
+    else:
+        added = replace(structure, crowded=True)
+    after = Group(added, entry.args, confirmations)
+    for order in before.orders():
+        old = before.generalised(order)
+        new = after.generalised(order) if old is not None else None
+        if old is not None and not (new is not None and new.extends(old)):
+            added = replace(added, forms_withdrawn=added.forms_withdrawn + 1)
+            break
+    return arguments.judged(added, entry, confirmations, _same_entries)
 
 
-def _predicted(
-    structure: Structure, entry: Entry, table: LineageTable, confirmations: int
-) -> LineageTable | None:
-    sizes = sizes_of(entry.in_shapes, entry.out_shapes)
-    order = order_of(sizes, reach(entry.args))
-    found = generalised(structure, entry.args, order, confirmations)
-    folded = None if found is None else found.form.at(sizes)
+def _predicted(group: Group, entry: Entry, table: LineageTable) -> LineageTable | None:
+    found = group.generalised(group.order_of(entry))
+    if found is None:
+        return None
+    folded = found.form.at(sizes_of(entry.in_shapes, entry.out_shapes))
     return None if folded is None else unfold(folded, table.out_shape, table.in_shape)
 
 

@@ -9,25 +9,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.reuse.basis import Basis, Kind, Prediction
-from predtrace.arrays.reuse.evidence import (
-    CONFIRMATIONS,
-    Generalised,
-    generalised,
-    is_repeated,
-    reach,
-)
+from predtrace.arrays.reuse.evidence import CONFIRMATIONS, Group, is_repeated
 from predtrace.arrays.reuse.learning import find, learn
 from predtrace.arrays.reuse.memory import Learnt, LearntFile, LearntHere, Operation, Structure
 from predtrace.arrays.reuse.progressions import unfold
-from predtrace.arrays.reuse.sizes import order_of, sizes_of, structure_of
+from predtrace.arrays.reuse.sizes import sizes_of, structure_of
 from predtrace.arrays.signatures import CallSignature
 from predtrace.errors import ArrayLineageError
 
 VERIFY_EVERY = 16
-_KEPT_FORMS = 1024
+_KEPT_GROUPS = 256
 
 
 class Reuse:
@@ -58,7 +51,7 @@ class Reuse:
         # Which prediction is verified first is random, so that short processes verify, too.
         self._random = random.Random(seed)
         self._ahead: dict[tuple[str, str], int] = {}
-        self._forms: dict[object, tuple[Structure, Generalised | None]] = {}
+        self._groups: dict[object, tuple[Structure, Group]] = {}
 
     @property
     def learnt(self) -> Learnt:
@@ -120,10 +113,11 @@ class Reuse:
         if entry is not None and is_repeated(entry, self.confirmations):
             folded, calls = entry.progressions(), entry.calls
         if folded is None:
-            sizes = sizes_of(call.in_shapes, call.out_shapes)
-            found = self._generalised(name, key, structure, args, sizes)
+            group = self._group(name, key, structure, call)
+            found = group.generalised(group.order_of(call))
             if found is not None:
-                kind, folded, calls = Kind.GENERALISED, found.form.at(sizes), found.calls
+                folded = found.form.at(sizes_of(call.in_shapes, call.out_shapes))
+                kind, calls = Kind.GENERALISED, found.calls
         if folded is None:
             return None
         table = unfold(folded, call.out_shapes[output], call.in_shapes[input])
@@ -131,18 +125,15 @@ class Reuse:
             return None
         return Prediction(table, Basis(name, key, kind, calls, _withdrawals(structure, kind)))
 
-    def _generalised(
-        self, name: str, key: str, structure: Structure, args: Mapping[str, str], sizes: Shape
-    ) -> Generalised | None:
-        """The same as `generalised`, computed once as long as nothing new is learnt."""
-        order = order_of(sizes, reach(args))
-        asked = name, key, tuple(sorted(args.items())), order
-        known = self._forms.get(asked)
+    def _group(self, name: str, key: str, structure: Structure, call: CallSignature) -> Group:
+        """The calls with the same arguments; made once as long as nothing new is learnt."""
+        asked = name, key, tuple(sorted(call.args.items()))
+        known = self._groups.get(asked)
         if known is None or known[0] is not structure:
-            if len(self._forms) >= _KEPT_FORMS:
-                self._forms.clear()
-            known = structure, generalised(structure, args, order, self.confirmations)
-            self._forms[asked] = known
+            if len(self._groups) >= _KEPT_GROUPS:
+                self._groups.clear()
+            known = structure, Group(structure, call.args, self.confirmations)
+            self._groups[asked] = known
         return known[1]
 
     def _is_due(self, name: str, structure: str) -> bool:

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
+from typing import TypeAlias
 
 from predtrace.arrays.boxes import Shape
+
+Order: TypeAlias = tuple[int, ...]
 
 
 def structure_of(in_shapes: Iterable[Shape], out_shapes: Iterable[Shape]) -> str:
@@ -37,6 +40,6 @@ def sizes_of(in_shapes: Iterable[Shape], out_shapes: Iterable[Shape]) -> Shape:
     return tuple(size for shapes in (in_shapes, out_shapes) for shape in shapes for size in shape)
 
 
-def order_of(sizes: Shape, near: int) -> tuple[int, ...]:
+def order_of(sizes: Shape, near: int) -> Order:
     """For any two sizes their difference, as far as it is within ``-near .. near``."""
     return tuple(max(-near, min(near, right - left)) for left, right in combinations(sizes, 2))
