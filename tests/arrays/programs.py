@@ -89,6 +89,19 @@ def assignment(draw: st.DrawFn, pool: Pool) -> Step:
     return step
 
 
+def through_a_view(draw: st.DrawFn, pool: Pool) -> Step:
+    n = draw(st.integers(0, len(pool) - 1))
+    key = draw(arrays.basic_indices(np.shape(pool[n]), allow_newaxis=True))
+    m = draw(st.sampled_from([None, *range(len(pool))]))
+
+    def step(pool: Pool) -> None:
+        view = pool[n][key]
+        view[...] = 5.0 if m is None else pool[m]
+        pool.append(view)
+
+    return step
+
+
 def in_place(draw: st.DrawFn, pool: Pool) -> Step:
     n, m = (draw(st.integers(0, len(pool) - 1)) for _ in range(2))
     key = draw(st.sampled_from([..., slice(1, None), slice(None, -1)]))
@@ -156,7 +169,18 @@ def keys(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     return basic | arrays.integer_array_indices(shape, result_shape=st.just((2,))) | masks
 
 
-KINDS = (unary, unary, reduction, binary, indexing, indexing, assignment, in_place, out, write)
+KINDS = (
+    unary,
+    unary,
+    reduction,
+    binary,
+    indexing,
+    assignment,
+    through_a_view,
+    in_place,
+    out,
+    write,
+)
 ERRORS = (ValueError, TypeError, IndexError)
 MAX_CELLS = 60
 

@@ -29,7 +29,7 @@ def cells(answer: arrays.Answer) -> list[Any]:
 
 
 @given(programs())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_random_programs(program: Any) -> None:
     sources, steps = program
     with np.errstate(all="ignore"), warnings.catch_warnings():

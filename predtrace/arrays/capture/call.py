@@ -31,10 +31,14 @@ class UntrackedCallError(ArrayLineageError):
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """An array argument whose cells are tracked; its place among the call's operands."""
+    """An array argument whose cells are tracked; its place among the call's operands.
+
+    `is_number` marks what stands for one of numpy's numbers, and is an array without axes.
+    """
 
     position: int
     value: Array
+    is_number: bool = False
 
     @property
     def shape(self) -> Shape:
@@ -110,8 +114,8 @@ def mapped(tree: Any, change: Callable[[Operand], Any]) -> Any:
 
 
 def plain(tree: Any) -> Any:
-    """Nested arguments with every operand replaced by its array."""
-    return mapped(tree, lambda operand: operand.value)
+    """Nested arguments with every operand replaced by its array or number."""
+    return mapped(tree, lambda operand: operand.value[()] if operand.is_number else operand.value)
 
 
 def operands_of(tree: Any) -> list[Operand]:

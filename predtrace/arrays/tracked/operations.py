@@ -46,7 +46,7 @@ class Arguments:
         """Nested arguments with operands."""
         if isinstance(tree, LineageArray):
             self.arrays.append(self.session.own(tree))
-            return Operand(len(self.arrays) - 1, tree._values)
+            return Operand(len(self.arrays) - 1, tree._values, tree.is_number)
         if isinstance(tree, tuple):
             return tuple(self.wrapped(item) for item in tree)
         if isinstance(tree, list):
@@ -203,7 +203,7 @@ def _targets(function: Callable[..., Any], out: Any) -> tuple[LineageArray | Non
 def _made(given: Arguments, values: Array, name: str) -> LineageArray:
     """A tracked array; of the memory of an operand if it is a view of that."""
     for array in given.arrays:
-        if array._buffer.holds(values):
+        if not array.is_number and array._buffer.holds(values):
             return LineageArray(given.session, array._buffer, values, name)
     own = owned(values)
     return LineageArray(given.session, Buffer(own, name), own, name)
