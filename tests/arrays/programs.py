@@ -156,6 +156,7 @@ def write(draw: st.DrawFn, pool: Pool) -> Step:
     def step(pool: Pool) -> None:
         if not np.ndim(pool[n]):
             raise ValueError("numbers are not written to")
+        pool[n][:0] = 0.0  # numpy's `at` writes to arrays that are read-only
         function(pool[n], pool[m])
 
     return step
