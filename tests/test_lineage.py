@@ -245,7 +245,7 @@ def test_unreadable_intermediate(tmp_path: Path) -> None:
 
 def test_wrong_names(tmp_path: Path) -> None:
     job = make_job(tmp_path)
-    with pytest.raises(PredTraceError, match="has no row-id index .* predtrace index"):
+    with pytest.raises(PredTraceError, match="has no row-id index"):
         ask(job, tmp_path, ("a", 100), mode="indexed")
     with pytest.raises(PredTraceError, match="there is no mode 'x'; use one of auto, indexed"):
         ask(job, tmp_path, ("a", 100), mode="x")

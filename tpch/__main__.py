@@ -71,6 +71,7 @@ def run(
     """Run queries with lineage and keep the jobs."""
     import predtrace
     from tpch.check import register_tables, stored_bytes
+    from tpch.indexes import remember
 
     numbers = _numbers(queries)
     folder = _make_data(sf, data, twisted)
@@ -79,6 +80,7 @@ def run(
         for number in numbers:
             trace = predtrace.trace(spark.sql(read_query(number)))
             job = trace.run(store=str(store), keep=keep)
+            remember(store, {number: job.id})
             size = stored_bytes(job)
             Console().print(f"Q{number}: job {job.id}, {size:,} bytes stored", highlight=False)
 
@@ -145,6 +147,50 @@ def check(
         console.print(line)
     if cut:
         raise typer.Exit(130)
+    if any(result.problems for result in done):
+        raise typer.Exit(1)
+
+
+@app.command()
+def index(
+    sf: Scale = 1.0,
+    queries: Queries = "1-22",
+    data: Data = None,
+    store: Annotated[
+        Path, typer.Option("--store", help="Jobs that `run` kept; missing ones are run.")
+    ] = Path("lineage"),
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
+    mode: Annotated[str, typer.Option("--mode", help="What answers are compared with.")] = "stored",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write JSON.")] = None,
+    master: Master = "local[*]",
+) -> None:
+    """Build the row-id index of each job, check it, measure it; exit status 1 on differences."""
+    from tpch.indexes import IndexCheck, IndexChecker, jobs_of
+    from tpch.indexes_report import index_notes, index_table
+    from tpch.report import write_json
+
+    numbers = _numbers(queries)
+    folder = _make_data(sf, data, twisted=False)
+    missing = [number for number in numbers if number not in jobs_of(store)]
+    if missing:
+        run(sf=sf, queries=",".join(map(str, missing)), data=data, store=store, master=master)
+    done: list[IndexCheck] = []
+
+    def check_one(step: Callable[[str], None]) -> Callable[[int], None]:
+        checker = IndexChecker(folder, store, targets=rows, mode=mode, step=step)
+
+        def one(number: int) -> None:
+            done.append(checker.check(number))
+            if json_file is not None:
+                write_json(done, json_file)
+
+        return one
+
+    _each(numbers, check_one)
+    console = Console() if sys.stdout.isatty() else Console(width=180)
+    console.print(index_table(done, f"Row-id indexes of TPC-H at scale {sf:g}"))
+    for line in index_notes(done):
+        console.print(line)
     if any(result.problems for result in done):
         raise typer.Exit(1)
 

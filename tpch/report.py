@@ -124,7 +124,7 @@ def _false_positives(checks: Sequence[QueryCheck]) -> list[Text]:
     return lines
 
 
-def write_json(checks: Sequence[QueryCheck], file: Path) -> None:
+def write_json(checks: Sequence[msgspec.Struct], file: Path) -> None:
     """Write the results as a JSON list, one object a query."""
     encoded = msgspec.json.format(msgspec.json.encode(list(checks)), indent=2)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,10 +8,14 @@ directory at the front has the chunks' sizes, checksums, and least and greatest 
 from __future__ import annotations
 
 import itertools
+import os
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +28,7 @@ CHUNK = 1 << 16
 
 VALUES, RUNS = 0, 1
 _TRIED = 4
+_WORTH_THREADS = 8
 _KEPT_CHUNKS = 32
 _CRC = 4
 
@@ -73,13 +78,21 @@ class ChunkedColumn:
 
     def stretch(self, start: int, stop: int) -> Ints:
         """The values from `start` up to, but without, `stop`."""
-        parts = [
-            self._chunk(number)[max(0, start - number * CHUNK) : stop - number * CHUNK]
-            for number in range(start // CHUNK, -(-stop // CHUNK))
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+        numbers = range(start // CHUNK, -(-stop // CHUNK))
+        if len(numbers) == 1:
+            (number,) = numbers
+            return self._chunk(number)[start - number * CHUNK : stop - number * CHUNK]
+        values = np.empty(stop - start, np.int64)
+
+        def copy(number: int) -> None:
+            first = max(start, number * CHUNK)
+            last = min(stop, (number + 1) * CHUNK)
+            chunk = self._chunk(number) if len(numbers) < _KEPT_CHUNKS else self._read_chunk(number)
+            values[first - start : last - start] = chunk[first - number * CHUNK :][: last - first]
+
+        with in_parallel(len(numbers)) as each:
+            deque(each(copy, numbers), maxlen=0)
+        return values
 
     def take(self, places: Ints) -> Ints:
         """The values at these places."""
@@ -128,6 +141,19 @@ class ChunkedColumn:
         return values
 
 
+@contextmanager
+def in_parallel(tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """A ``map`` for so many tasks, on all processors if they are many.
+
+    numpy, zstd and checksums let other threads run while they work.
+    """
+    if tasks < _WORTH_THREADS:
+        yield map
+        return
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield pool.map
+
+
 def is_in(values: Ints, wanted: Ints) -> Flags:
     """Whether each value is in `wanted`, which is sorted and not empty."""
     place = np.searchsorted(wanted, values)
@@ -152,10 +178,13 @@ def _write_chunks(stretches: Sequence[Ints]) -> list[bytes]:
     every = max(1, len(stretches) // _TRIED)
     tried = [_write_chunk(stretch, _ANY) for stretch in stretches[::every]]
     form = _common([form for _, form in tried])
-    return [
-        tried[number // every][0] if number % every == 0 else _write_chunk(stretch, form)[0]
-        for number, stretch in enumerate(stretches)
-    ]
+    rest = [stretch for number, stretch in enumerate(stretches) if number % every]
+    with in_parallel(len(rest)) as each:
+        written = each(lambda stretch: _write_chunk(stretch, form)[0], rest)
+        return [
+            next(written) if number % every else tried[number // every][0]
+            for number in range(len(stretches))
+        ]
 
 
 def _common(forms: Sequence[_Form]) -> _Form:
@@ -194,8 +223,11 @@ def _read_values(reader: Reader, count: int) -> Ints:
     if kind != RUNS or runs > count:
         raise ArrayFormatError(f"{reader.where} is damaged: a chunk's kind is unknown; rebuild it")
     firsts, lengths = read_ints(reader, runs), read_ints(reader, runs)
-    if int(lengths.sum()) != count:
+    ends = np.cumsum(lengths)
+    if not runs or int(ends[-1]) != count or int(lengths.min()) < 1:
         raise ArrayFormatError(f"{reader.where} is damaged: a chunk is too short; rebuild it")
-    ahead = np.cumsum(lengths) - lengths
-    values: Ints = np.arange(count) + np.repeat(firsts - ahead, lengths)
-    return values
+    # Steps of one, but from the last value of a run to the first of the next.
+    values: Ints = np.ones(count, np.int64)
+    values[0] = firsts[0]
+    values[ends[:-1]] = firsts[1:] - firsts[:-1] - lengths[:-1] + 1
+    return np.cumsum(values, out=values)

@@ -31,6 +31,7 @@ _HEAD = len(MAGIC) + 1
 _COLUMNS = 4
 _WORTH_SHARING = 4
 _FEW_STRETCHES = 64
+_FEW_TARGETS = 1 << 16
 _KEY_BITS = 63
 
 
@@ -83,10 +84,19 @@ class RowIndex:
             )
         if len(targets) and min(int(targets.min()), int(ids.min())) < 0:
             raise ArrayLineageError("row numbers must not be negative")
-        targets, ids = normalized(targets.astype(np.int64), ids.astype(np.int64))
-        fresh = np.flatnonzero(targets[1:] != targets[:-1]) + 1
-        starts = np.concatenate([[0], fresh, [len(ids)]]) if len(ids) else np.zeros(1, np.int64)
-        numbers = targets[starts[:-1]]
+        return cls.of_normalized(
+            *normalized(targets.astype(np.int64, copy=False), ids.astype(np.int64, copy=False))
+        )
+
+    @classmethod
+    def of_normalized(cls, targets: Ints, ids: Ints) -> RowIndex:
+        """The index of pairs that `normalized` gave."""
+        fresh = targets[1:] != targets[:-1]
+        if len(ids) and bool(fresh.all()):
+            numbers, starts = targets, np.arange(len(ids) + 1)
+        else:
+            starts = np.flatnonzero(np.concatenate([[True], fresh, [True]])[-len(ids) - 1 :])
+            numbers = targets[starts[:-1]]
         sets, starts, ids = _shared_once(starts, ids)
         columns = (numbers, sets, starts, ids)
         data = MAGIC + bytes([VERSION]) + b"".join(write_column(column) for column in columns)
@@ -225,8 +235,13 @@ def normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """The pairs sorted by target, then id, each once."""
     if len(targets) < 2:
         return targets, ids
+    greatest = int(targets.max())
+    if greatest < _FEW_TARGETS and bool((ids[1:] > ids[:-1]).all()):
+        # Every id once, in order, as from a table that is read in order: a radix sort will do.
+        order = np.argsort(targets.astype(np.uint16), kind="stable")
+        return targets[order], ids[order]
     bits = int(ids.max()).bit_length()
-    if int(targets.max()).bit_length() + bits < _KEY_BITS:
+    if greatest.bit_length() + bits < _KEY_BITS:
         # One key: numpy sorts numbers much faster than it finds an order of them.
         key = targets << bits | ids
         if bool((key[1:] > key[:-1]).all()):
@@ -249,6 +264,8 @@ def _shared_once(starts: Ints, ids: Ints) -> tuple[Ints, Ints, Ints]:
     if len(starts) < 3 or len(ids) < _WORTH_SHARING * len(starts):
         return alone
     lengths = np.diff(starts)
+    if not _may_share(starts[:-1], lengths, ids):
+        return alone
     model = _model_of_each(starts[:-1], lengths, ids)
     kept = model == np.arange(len(model))
     if int(lengths[kept].sum()) * 2 > len(ids):
@@ -259,6 +276,14 @@ def _shared_once(starts: Ints, ids: Ints) -> tuple[Ints, Ints, Ints]:
         np.concatenate([[0], np.cumsum(lengths[kept])]),
         ids[np.repeat(kept, lengths)],
     )
+
+
+def _may_share(starts: Ints, lengths: Ints, ids: Ints) -> bool:
+    """Whether sets that agree in length, first and last id make up half of the ids."""
+    columns = [lengths, ids[starts], ids[starts + lengths - 1]]
+    order = np.lexsort(columns)
+    again = np.append(False, _agree(columns, order))
+    return int(lengths[order][again].sum()) * 2 > int(lengths.sum())
 
 
 def _model_of_each(starts: Ints, lengths: Ints, ids: Ints) -> Ints:

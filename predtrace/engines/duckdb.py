@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlglot import exp
 
 from predtrace.engines.base import (
@@ -223,12 +224,21 @@ class DuckDBEvaluation:
                 rows = self._stored(link.folder, link.columns)
             else:
                 rows = self._replayed(link)
+                if link.identities:
+                    return self._identified(link, rows, parent)
             query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
             return self._described(self.materialized(query)[0], link.columns)
         with self.cursor() as cursor:
             cursor.register("given_targets", self._targets.rows)
             cursor.execute("CREATE TABLE targets AS SELECT DISTINCT * FROM given_targets")
         return self._described("targets", self._targets.columns)
+
+    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+        """The bound rows of a replay that also tells which source rows they are made of."""
+        table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
+        name, _ = self.materialized(self._queries.bound_again(table, link.columns))
+        carried = {node: (table, identity) for node, identity in link.identities.items()}
+        return msgspec.structs.replace(self._described(name, link.columns), carried=carried)
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its table and its number of rows."""
@@ -260,7 +270,10 @@ class DuckDBEvaluation:
         """The rows of a node, computed again from what it needs of the sources."""
         scans = {
             node: self._queries.restricted(
-                self._source(request.source, request.columns), request, self._bound(request.link)
+                self._source(request.source, request.columns),
+                request,
+                self._bound(request.link),
+                link.identities.get(node),
             )
             for node, request in link.scans.items()
         }

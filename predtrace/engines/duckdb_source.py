@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -186,6 +187,7 @@ _INTEGER_BITS = {
 _NAMES = {"INT": "INTEGER", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE", "TEXT": "VARCHAR"}
 
 
+@functools.lru_cache(maxsize=1024)
 def duckdb_type_name(data_type: DataType) -> str:
     """The name that DuckDB's DESCRIBE shows for a type, without quotes."""
     match data_type:

@@ -147,7 +147,7 @@ class _Batch:
         return ScanBlocks(
             node=request.node,
             grouping=grouping,
-            forth=RowIndex.build(groups, rows),
+            forth=RowIndex.of_normalized(groups, rows),
             # The rows as they came are often sorted already, since files are read in order.
             back=RowIndex.build(*found[::-1]) if len(rows) > MOST_TURNED else None,
             pairs=len(rows),

@@ -1,6 +1,6 @@
 """The row-id index of a job as one file: written whole, opened without reading it.
 
-    "PJ"  version  crc32 and length of the head  head (JSON)  blocks
+    "PJ"  version  crc32 and length of the head  head (MessagePack)  blocks
 
 The head names the job, says what the index covers and cost, and how long each block is. First
 come the groupings (per output row the number of its group, a chunked column), then per scan
@@ -37,7 +37,7 @@ MOST_TURNED = 1 << 20
 """Pairs up to which the inverse is made when it is first asked for: that takes some 20 ms."""
 
 
-class ScanEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ScanEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What the index holds of a scan: the lengths of its blocks, the number of its grouping.
 
     `pairs` counts pairs of groups and source rows; `links` pairs of output and source rows.
@@ -52,7 +52,7 @@ class ScanEntry(msgspec.Struct, frozen=True, kw_only=True):
     source_rows: int
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What is known of an index without reading it.
 
     `rows` are all output rows, `covered` those with entries; `seconds` is what building took.
@@ -261,7 +261,7 @@ def _opened(path: str, inode: int, modified: int, size: int) -> JobIndex:
 
 
 def _sealed(head: Head) -> bytes:
-    content = msgspec.json.encode(head)
+    content = msgspec.msgpack.encode(head)
     numbers = (zlib.crc32(content), len(content))
     front = b"".join(number.to_bytes(_NUMBER, "little") for number in numbers)
     return MAGIC + bytes([VERSION]) + front + content
@@ -282,6 +282,6 @@ def _read_head(data: memoryview, where: str) -> tuple[Head, int]:
     if zlib.crc32(content) != crc:
         raise ArrayFormatError(f"{where} is damaged: a checksum does not fit; {_REBUILD}")
     try:
-        return msgspec.json.decode(content, type=Head), _HEAD + reader.place
+        return msgspec.msgpack.decode(content, type=Head), _HEAD + reader.place
     except msgspec.DecodeError as error:
         raise ArrayFormatError(f"{where} is damaged ({error}); {_REBUILD}") from error

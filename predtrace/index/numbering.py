@@ -68,8 +68,10 @@ class RowNumbers:
         """Rows as ``file`` (dictionary encoded) and ``row``, in the order of the numbers."""
         import pyarrow as pa
 
-        files = np.searchsorted(self._starts, numbers, side="right") - 1
-        paths = pa.DictionaryArray.from_arrays(
-            pa.array(files.astype(np.int32)), pa.array(self._paths, pa.string())
-        )
-        return pa.table({FILE: paths, ROW: pa.array(numbers - self._starts[files])})
+        if len(self._paths) < 2:
+            files, rows = np.zeros(len(numbers), np.int32), numbers
+        else:
+            files = (np.searchsorted(self._starts, numbers, side="right") - 1).astype(np.int32)
+            rows = numbers - self._starts[files]
+        paths = pa.DictionaryArray.from_arrays(pa.array(files), pa.array(self._paths, pa.string()))
+        return pa.table({FILE: paths, ROW: pa.array(rows)})
