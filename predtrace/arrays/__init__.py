@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from predtrace.arrays.answers import Answer
+    from predtrace.arrays.blackbox.box import black_box
     from predtrace.arrays.calls import TrackedArray
     from predtrace.arrays.cells import Cells
     from predtrace.arrays.provrc import compress
@@ -49,6 +50,7 @@ _HOMES = {
     "Answer": "answers",
     "Quality": "quality",
     "LineageArray": "tracked.array",
+    "black_box": "blackbox.box",
     "track": "tracked.decorator",
     **dict.fromkeys(("Tracking", "tracking"), "tracked.session"),
 }
@@ -68,6 +70,7 @@ __all__ = [
     "TableIndex",
     "TrackedArray",
     "Tracking",
+    "black_box",
     "compress",
     "follow",
     "open_store",

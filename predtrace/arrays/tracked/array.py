@@ -42,8 +42,8 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         is_number: bool = False,
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        self._session = session
-        self._buffer = buffer
+        self.session = session
+        self.buffer = buffer
         self._values = values
         self._name = name
         self._version = buffer.version
@@ -90,13 +90,13 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     @property
     def name(self) -> str:
         """The name that the store knows the array by, in its present state."""
-        if self._version != self._buffer.version:
-            if self._buffer.is_whole(self._values):
-                self._name = self._buffer.name
+        if self._version != self.buffer.version:
+            if self.buffer.is_whole(self._values):
+                self._name = self.buffer.name
             else:
-                table = as_table(self._buffer.seen_by(self._values))
-                self._name = self._session.viewed(self._buffer.name, self._values, table)
-            self._version = self._buffer.version
+                table = as_table(self.buffer.seen_by(self._values))
+                self._name = self.session.viewed(self.buffer.name, self._values, table)
+            self._version = self.buffer.version
         return self._name
 
     @property
@@ -104,7 +104,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         """Questions about the cells of the array in its present state."""
         from predtrace.arrays.tracked.lineage import ArrayLineage
 
-        return ArrayLineage(self._session.store, self.name, self._aliases)
+        return ArrayLineage(self.session.store, self.name, self._aliases)
 
     @property
     def values(self) -> Array:
@@ -123,7 +123,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
         if not all(map(_is_known, inputs)):
             return NotImplemented
-        return carry_out(self._session, ufunc, method, inputs, kwargs)
+        return carry_out(self.session, ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self,
@@ -136,11 +136,11 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
         if not all(issubclass(kind, LineageArray | np.ndarray) for kind in types):
             return NotImplemented
-        return carry_out(self._session, function, "__call__", args, kwargs)
+        return carry_out(self.session, function, "__call__", args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The cells as a numpy array: they leave tracking here."""
-        self._session.leave(self.name, "a numpy array was made of it")
+        self.session.leave(self.name, "a numpy array was made of it")
         if copy or (dtype is not None and np.dtype(dtype) != self.dtype):
             return np.array(self._values, dtype)
         return self.values
@@ -150,12 +150,12 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         from predtrace.arrays.tracked.operations import carry_out
 
-        return carry_out(self._session, operator.getitem, "__call__", (self, key), {})
+        return carry_out(self.session, operator.getitem, "__call__", (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         from predtrace.arrays.tracked.operations import carry_out
 
-        carry_out(self._session, operator.setitem, "__call__", (self, key, value), {})
+        carry_out(self.session, operator.setitem, "__call__", (self, key, value), {})
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
@@ -191,7 +191,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         return self._decide("tolist()").tolist()
 
     def _decide(self, how: str) -> Array:
-        self._session.decide(self.name, how)
+        self.session.decide(self.name, how)
         return self._values
 
     def __repr__(self) -> str:
@@ -225,13 +225,13 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     def write(self, state: Array, name: str) -> None:
         """Take on a new state, which the store knows as `name`."""
         np.copyto(self._values, state)
-        before, self._buffer.version = self._buffer.name, self._buffer.version + 1
-        self._name, self._version = name, self._buffer.version
-        if self._buffer.is_whole(self._values):
-            self._buffer.name = name
+        before, self.buffer.version = self.buffer.name, self.buffer.version + 1
+        self._name, self._version = name, self.buffer.version
+        if self.buffer.is_whole(self._values):
+            self.buffer.name = name
             return
-        kept, put = map(as_table, self._buffer.overwritten(self._values))
-        self._buffer.name = self._session.written_back(before, name, self._buffer.data, kept, put)
+        kept, put = map(as_table, self.buffer.overwritten(self._values))
+        self.buffer.name = self.session.written_back(before, name, self.buffer.data, kept, put)
 
     def checked_writable(self) -> LineageArray:
         """The array itself. Raises ValueError, as numpy does, if it cannot be written to."""
@@ -245,7 +245,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         """The same array, with other names for the arrays it may be asked about."""
         self.name  # noqa: B018  the present state
         return LineageArray(
-            self._session, self._buffer, self._values, self._name, self.is_number, aliases
+            self.session, self.buffer, self._values, self._name, self.is_number, aliases
         )
 
 

@@ -93,7 +93,7 @@ class _Sources:
     def write_back(self) -> None:
         """Give the caller's arrays what the function wrote into its own."""
         for array, source in self._given:
-            if not source._buffer.version:
+            if not source.buffer.version:
                 continue
             for other, _ in self._given:
                 if other is not array and np.shares_memory(array, other):
@@ -101,19 +101,20 @@ class _Sources:
                         "a tracked function wrote into an argument that shares its memory with "
                         "another one; call it with copies"
                     )
-            np.copyto(array, source._buffer.data)
+            np.copyto(array, source.buffer.data)
 
 
 def _session_of(tree: Any) -> Tracking | None:
-    return next((array._session for array in _arrays(tree)), None)
+    return next((array.session for array in tracked_arrays(tree)), None)
 
 
-def _arrays(tree: Any) -> Iterator[LineageArray]:
+def tracked_arrays(tree: Any) -> Iterator[LineageArray]:
+    """All tracked arrays of nested arguments."""
     if isinstance(tree, LineageArray):
         yield tree
     elif isinstance(tree, Mapping | tuple | list):
         for item in tree.values() if isinstance(tree, Mapping) else tree:
-            yield from _arrays(item)
+            yield from tracked_arrays(item)
 
 
 def _returned(result: Any, function: str, names: Mapping[str, str]) -> Any:

@@ -203,8 +203,8 @@ def _targets(function: Callable[..., Any], out: Any) -> tuple[LineageArray | Non
 def _made(given: Arguments, values: Array, name: str) -> LineageArray:
     """A tracked array; of the memory of an operand if it is a view of that."""
     for array in given.arrays:
-        if not array.is_number and array._buffer.holds(values):
-            return LineageArray(given.session, array._buffer, values, name)
+        if not array.is_number and array.buffer.holds(values):
+            return LineageArray(given.session, array.buffer, values, name)
     own = owned(values)
     return LineageArray(given.session, Buffer(own, name), own, name)
 

@@ -100,7 +100,7 @@ class Tracking:
 
     def own(self, array: LineageArray) -> LineageArray:
         """The array itself. Raises ArrayLineageError if it belongs to another tracking."""
-        if array._session is not self:
+        if array.session is not self:
             raise ArrayLineageError(
                 f"the array {array.name!r} belongs to another tracking; open one with "
                 "predtrace.arrays.tracking() around all calls"
