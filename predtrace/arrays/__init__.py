@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from predtrace.arrays.tracked.array import LineageArray
     from predtrace.arrays.tracked.decorator import track
     from predtrace.arrays.tracked.session import Tracking, tracking
+    from predtrace.arrays.weights import significant
 
 _HOMES = {
     **dict.fromkeys(("CellRelation", "End", "LineageTable", "follow"), "relation"),
@@ -51,6 +52,7 @@ _HOMES = {
     "Quality": "quality",
     "LineageArray": "tracked.array",
     "black_box": "blackbox.box",
+    "significant": "weights",
     "track": "tracked.decorator",
     **dict.fromkeys(("Tracking", "tracking"), "tracked.session"),
 }
@@ -74,6 +76,7 @@ __all__ = [
     "compress",
     "follow",
     "open_store",
+    "significant",
     "trace",
     "track",
     "tracking",

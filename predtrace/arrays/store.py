@@ -46,6 +46,7 @@ from predtrace.arrays.reuse.labels import (
     settled,
 )
 from predtrace.arrays.shelves import Change, Folder, Memory, Shelf
+from predtrace.arrays.weights import Weights, reason_of, significant
 from predtrace.errors import ArrayLineageError
 
 _KEPT_INDEXES = 64
@@ -112,6 +113,23 @@ class ArrayStore:
         key = self.shelf.save(table)
         entry = LineageEntry(out.name, into.name, key, None, quality, reason)
         self._change(lambda known: _with_lineage(known, [entry]))
+
+    def explanation(
+        self,
+        output: Named,
+        input: Named,
+        weights: Weights,
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+    ) -> None:
+        """Record the significant weights of a model's explanation as `estimated` lineage.
+
+        See `predtrace.arrays.significant` for weights, limits and errors.
+        """
+        out, into = self._array(output), self._array(input)
+        found = significant(weights, out.shape, into.shape, threshold=threshold, top=top)
+        self.lineage(out, into, found, Quality.ESTIMATED, reason_of(threshold, top))
 
     def register_operation(
         self,

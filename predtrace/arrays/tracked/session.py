@@ -12,7 +12,7 @@ array knows of. Arrays that are made after that are marked: what is said of them
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
@@ -24,11 +24,14 @@ from predtrace.arrays.answers import Answer, CellsLike
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.regions import broadcast
 from predtrace.arrays.catalogue import ArrayEntry
+from predtrace.arrays.provrc import compress
+from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.store import ArrayStore
 from predtrace.arrays.tracked.array import LineageArray
 from predtrace.arrays.tracked.buffers import Buffer, owned
+from predtrace.arrays.weights import Weights, reason_of, significant
 from predtrace.errors import ArrayLineageError
 
 Unknown: TypeAlias = Literal["refuse", "everything"]
@@ -80,6 +83,31 @@ class Tracking:
             recording = Recording("array", (), (ArrayEntry(name, values.shape),))
         [name] = self.store.record(recording)
         return LineageArray(self, Buffer(values, name), values, name)
+
+    def explained(
+        self,
+        name: str,
+        values: npt.ArrayLike,
+        sources: Sequence[tuple[LineageArray, Weights]],
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+    ) -> LineageArray:
+        """What a model gave, with `estimated` lineage from the weights of its explanation.
+
+        Each source comes with weights of the cells of `values` by its own; which of them are
+        significant is explained at `predtrace.arrays.significant`.
+        """
+        array = _plain(name, values)
+        reason = f"{name}: {reason_of(threshold, top)}"
+        flows = []
+        for number, (one, weights) in enumerate(sources):
+            found = significant(weights, array.shape, one.shape, threshold=threshold, top=top)
+            flows.append(Flow(0, number, compress(found), Quality.ESTIMATED, reason))
+        names = tuple(self.own(one).name for one, _ in sources)
+        entry = self.made(name, array, False)
+        [name] = self.store.record(Recording("explanation", names, (entry,), tuple(flows)))
+        return LineageArray(self, Buffer(array, name), array, name)
 
     def trace(self, start: LineageArray | str, end: LineageArray | str, cells: CellsLike) -> Answer:
         """The cells of `end` that `cells` of `start` came from, or went into, by all ways.
