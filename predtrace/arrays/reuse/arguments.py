@@ -12,13 +12,13 @@ What is found holds for the structure (`sizes`) that it was found in, and no fur
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from predtrace.arrays.reuse.evidence import BITS, bits
+from predtrace.arrays.reuse.evidence import BITS, Group, bits
 from predtrace.arrays.reuse.memory import Entry, Structure
 
 _ABSENT = "absent"
@@ -31,25 +31,32 @@ def without(entry: Entry, names: Iterable[str]) -> Entry:
     return replace(entry, args={k: v for k, v in entry.args.items() if k not in dropped})
 
 
-def judged(
-    structure: Structure,
-    entry: Entry,
-    confirmations: int,
-    agree: Callable[[Entry, Entry], bool],
-) -> Structure:
+def judged(structure: Structure, entry: Entry, confirmations: int) -> Structure:
     """The structure once the arguments are judged again after `entry` has been added to it."""
     names = {name for each in structure.entries for name in each.args}
     for name in sorted(names - {*structure.irrelevant, *structure.relevant}):
         others = [other for other in structure.entries if _differ_in(name, entry, other)]
-        if not all(agree(entry, other) for other in others):
+        if any(entry.digest != other.digest for other in others):
             structure = replace(structure, relevant=(*structure.relevant, name))
         elif others and _is_irrelevant(name, structure.entries, confirmations):
-            entries = _merged(without(each, [name]) for each in structure.entries)
-            structure = replace(
-                structure, entries=entries, irrelevant=(*structure.irrelevant, name)
-            )
-            entry = without(entry, [name])
+            structure = _left_out(name, structure, confirmations)
+            entry = without(entry, structure.irrelevant)
     return structure
+
+
+def _left_out(name: str, structure: Structure, confirmations: int) -> Structure:
+    """Without the argument, unless calls that differ in it do not fit together then."""
+    merged = replace(
+        structure,
+        entries=_merged(without(each, [name]) for each in structure.entries),
+        irrelevant=(*structure.irrelevant, name),
+    )
+    for args in {tuple(each.args.items()): each.args for each in structure.entries}.values():
+        before = Group(structure, args, confirmations)
+        after = Group(merged, {k: v for k, v in args.items() if k != name}, confirmations)
+        if not after.extends(before):
+            return replace(structure, relevant=(*structure.relevant, name))
+    return merged
 
 
 def _differ_in(name: str, one: Entry, other: Entry) -> bool:

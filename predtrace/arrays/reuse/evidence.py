@@ -37,6 +37,12 @@ CONFIRMATIONS = 2
 BITS = 20.0
 """Bits of evidence: chance would confirm one wrong guess in a million."""
 
+_STEPS = 8
+"""How often the smallest calls are left out at most."""
+
+_NEAR = 2
+"""From this difference on sizes are not near each other, if no argument is an integer."""
+
 
 def bits(pairs: int) -> float:
     """What one confirmation counts, for arrays with so many possible pairs of cells."""
@@ -72,7 +78,7 @@ class Group:
 
     def __init__(self, structure: Structure, args: Mapping[str, str], confirmations: int) -> None:
         integers = integers_of(args)
-        self.near = 1 + sum(map(abs, integers))
+        self.near = _NEAR + sum(map(abs, integers))
         self.greatest = max(map(abs, integers), default=0)
         self.confirmations = confirmations
         entries = () if structure.crowded else structure.entries
@@ -105,9 +111,19 @@ class Group:
                     return Generalised(form, tuple(self.calls[number].entry for number in kept))
         return None
 
+    def extends(self, before: Group) -> bool:
+        """Whether all forms of the other group are among this one's, or narrower."""
+        for order in before.orders():
+            old = before.generalised(order)
+            if old is not None:
+                new = self.generalised(order)
+                if new is None or not new.extends(old):
+                    return False
+        return True
+
     def _without_the_smallest(self, pool: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """All calls of a pool, then without those that have the smallest sizes, and so on."""
-        for least in sorted({self.calls[number].smallest for number in pool}):
+        for least in sorted({self.calls[number].smallest for number in pool})[:_STEPS]:
             yield tuple(number for number in pool if self.calls[number].smallest >= least)
 
     def _form(self, kept: tuple[int, ...]) -> Form | None:

@@ -36,15 +36,19 @@ _COMPARED = 5_000_000
 
 def entry_of(call: CallSignature, table: LineageTable) -> Entry:
     """A captured call as it is remembered."""
-    folded = fold(table)
     return Entry(
         in_shapes=call.in_shapes,
         out_shapes=call.out_shapes,
         args=dict(call.args),
         digest=_digest(table),
         pairs=min(math.prod((*table.out_shape, *table.in_shape)), _MANY_PAIRS),
-        folded=None if folded is None else tuple(map(tuple, folded.tolist())),
+        folded=_numbers(table),
     )
+
+
+def _numbers(table: LineageTable) -> tuple[tuple[int, ...], ...] | None:
+    folded = fold(table)
+    return None if folded is None else tuple(map(tuple, folded.tolist()))
 
 
 def learn(
@@ -58,25 +62,15 @@ def learn(
     full = entry_of(call, table)
     entry = arguments.without(full, structure.irrelevant)
     known = find(structure, entry)
-    if known is not None:
-        agrees = _agree(known, table)
+    if known is None:
+        grown, fits = _with_entry(structure, entry, table, confirmations)
     else:
-        before = Group(structure, entry.args, confirmations)
-        predicted = _predicted(before, entry, table)
-        agrees = predicted is None or _same(predicted, table)
-    if not agrees and structure.irrelevant:
-        structure = _restarted(structure, full)
-    elif known is None:
-        if predicted is not None and agrees:
-            # The same pairs, in the rows that the form gives.
-            entry = replace(entry, folded=entry_of(call, predicted).folded)
-        if len(structure.entries) < ENTRIES or predicted is None or not agrees:
-            structure = _extended(structure, entry, before, confirmations)
-    elif agrees:
-        structure = _with_call(structure, known)
-    else:
+        grown, fits = _with_call(structure, known), _agree(known, table)
+    if not fits and structure.irrelevant:
+        grown = _restarted(structure, full)
+    elif not fits and known is not None:
         return Operation(by_value=True)
-    return replace(operation, structures={**operation.structures, key: structure})
+    return replace(operation, structures={**operation.structures, key: grown})
 
 
 def find(structure: Structure, wanted: Entry | CallSignature) -> Entry | None:
@@ -91,20 +85,29 @@ def find(structure: Structure, wanted: Entry | CallSignature) -> Entry | None:
     return None
 
 
-def _extended(structure: Structure, entry: Entry, before: Group, confirmations: int) -> Structure:
-    """With a new entry, if there is room, and without the forms that may not fit it."""
-    if len(structure.entries) < ENTRIES:
+def _with_entry(
+    structure: Structure, entry: Entry, table: LineageTable, confirmations: int
+) -> tuple[Structure, bool]:
+    """With a new entry, and whether its table was predicted, or could not be.
+
+    Where there is no room only those entries are left out that the forms predict.
+    """
+    before = Group(structure, entry.args, confirmations)
+    predicted = _predicted(before, entry, table)
+    fits = predicted is None or _same(predicted, table)
+    has_room = len(structure.entries) < ENTRIES
+    if predicted is not None and fits:
+        if not has_room:
+            return structure, True
+        # The same pairs, in the rows that the form gives.
+        entry = replace(entry, folded=_numbers(predicted))
+    if has_room:
         added = replace(structure, entries=(*structure.entries, entry))
     else:
         added = replace(structure, crowded=True)
-    after = Group(added, entry.args, confirmations)
-    for order in before.orders():
-        old = before.generalised(order)
-        new = after.generalised(order) if old is not None else None
-        if old is not None and not (new is not None and new.extends(old)):
-            added = replace(added, forms_withdrawn=added.forms_withdrawn + 1)
-            break
-    return arguments.judged(added, entry, confirmations, _same_entries)
+    if not Group(added, entry.args, confirmations).extends(before):
+        added = replace(added, forms_withdrawn=added.forms_withdrawn + 1)
+    return arguments.judged(added, entry, confirmations), fits
 
 
 def _predicted(group: Group, entry: Entry, table: LineageTable) -> LineageTable | None:
@@ -140,11 +143,6 @@ def _agree(known: Entry, table: LineageTable) -> bool:
     folded = known.progressions()
     other = None if folded is None else unfold(folded, table.out_shape, table.in_shape)
     return other is not None and _same(other, table)
-
-
-def _same_entries(one: Entry, other: Entry) -> bool:
-    """Whether the tables of entries with the same shapes are the same, row by row."""
-    return one.digest == other.digest
 
 
 def _same(one: LineageTable, other: LineageTable) -> bool:
