@@ -12,6 +12,7 @@ import numpy as np
 from predtrace.arrays.capture.rule import Capture, Family, Rule, numpy_function
 from predtrace.arrays.capture.rules import (
     choices,
+    einsum,
     elementwise,
     fft,
     groups,
@@ -21,6 +22,9 @@ from predtrace.arrays.capture.rules import (
     polynomials,
     products,
     reductions,
+    scans,
+    spacing,
+    statistics,
     stencils,
     writes,
 )
@@ -29,12 +33,16 @@ from predtrace.arrays.capture.ufuncs import UFUNC_RULES
 RULES: tuple[Rule, ...] = (
     *elementwise.RULES,
     *reductions.RULES,
+    *statistics.RULES,
+    *scans.RULES,
+    *spacing.RULES,
     *movement.RULES,
     *choices.RULES,
     *order.RULES,
     *groups.RULES,
     *stencils.RULES,
     *products.RULES,
+    *einsum.RULES,
     *linalg.RULES,
     *fft.RULES,
     *polynomials.RULES,

@@ -27,7 +27,8 @@ from predtrace.arrays.capture.call import (
 from predtrace.arrays.capture.regions import Limit, broadcast, follow, separable, span
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.elementwise import elementwise
-from predtrace.arrays.capture.rules.reductions import reduce_slices, scan
+from predtrace.arrays.capture.rules.reductions import reduce_slices
+from predtrace.arrays.capture.rules.scans import scan
 from predtrace.arrays.capture.rules.writes import written
 from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids, pairs
 from predtrace.arrays.relation import CellRelation, LineageTable

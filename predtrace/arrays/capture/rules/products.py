@@ -5,7 +5,6 @@ So a product is described by labels, in the manner of `einsum`; one row says it 
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -139,58 +138,6 @@ def _tensordot(call: Call, a: Any, b: Any, axes: Any = 2, **options: Any) -> Edg
         yield from edge(operand, placed, call.shape, shape_of(operand), places)
 
 
-def _einsum(call: Call, subscripts: Any, *operands: Any, **options: Any) -> Edges:
-    if not isinstance(subscripts, str):
-        raise call.refuse("with subscripts that are not a string")
-    inputs, output = parse_subscripts(subscripts, [len(shape_of(item)) for item in operands])
-    for labels, operand in zip(inputs, operands, strict=True):
-        yield from edge(operand, labelled, call.shape, shape_of(operand), output, labels)
-
-
-def parse_subscripts(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str]:
-    """The labels of every operand and of the output, with an ellipsis replaced by labels."""
-    left, arrow, output = subscripts.replace(" ", "").partition("->")
-    inputs = left.split(",")
-    spare = [letter for letter in string.ascii_letters if letter not in subscripts]
-    lengths = [
-        ndim - len(labels.replace("...", "")) if "..." in labels else 0
-        for labels, ndim in zip(inputs, ndims, strict=True)
-    ]
-    extra = "".join(spare[: max(lengths, default=0)])
-    inputs = [
-        labels.replace("...", extra[len(extra) - length :])
-        for labels, length in zip(inputs, lengths, strict=True)
-    ]
-    if not arrow:
-        joined = "".join(inputs)
-        once = sorted(label for label in set(joined) if joined.count(label) == 1)
-        output = extra + "".join(label for label in once if label not in extra)
-    return inputs, output.replace("...", extra)
-
-
-def labelled(out_shape: Shape, in_shape: Shape, output: str, labels: str) -> LineageTable:
-    """The table of an `einsum` operand.
-
-    A label that stands twice in an operand and not in the output selects a diagonal: a row for
-    every cell on it.
-    """
-    diagonal = next((x for x in labels if labels.count(x) > 1 and x not in output), None)
-    if diagonal is None:
-        places = [output.index(label) if label in output else None for label in labels]
-        return placed(out_shape, in_shape, places)
-    size = max(n for n, label in zip(in_shape, labels, strict=True) if label == diagonal)
-    rows = [no_lineage(out_shape, in_shape)]
-    for index in range(size):
-        axes: list[Piece] = []
-        for n, label in zip(in_shape, labels, strict=True):
-            if label == diagonal:
-                axes.append(constant(min(index, n - 1)))
-            else:
-                axes.append(aligned(n, output.index(label)) if label in output else whole(n))
-        rows.append(separable(out_shape, in_shape, axes))
-    return union(*rows)
-
-
 def _kron(call: Call, a: Any, b: Any) -> Edges:
     p = len(call.shape)
     left, right = ((1,) * (p - len(shape_of(x))) + shape_of(x) for x in (a, b))
@@ -299,54 +246,6 @@ def _either(out_shape: Shape, in_shape: Shape, ways: Sequence[Places]) -> Lineag
     return union(*(placed(out_shape, in_shape, places) for places in ways))
 
 
-def _cov(
-    call: Call,
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    **options: Any,
-) -> Edges:
-    """Cell (i, j) comes from all observations of the variables i and j."""
-    start = 0
-    for operand in (m, y):
-        if operand is None:
-            continue
-        shape = shape_of(operand)
-        across = len(shape) == 2 and not rowvar and shape[0] != 1
-        if operand is y and len(shape) == 2 and not rowvar:
-            across = shape[0] != 1
-        count = 1 if len(shape) < 2 else shape[1 if across else 0]
-        yield from edge(operand, _variables, call.shape, shape, start, count, across)
-        start += count
-    for weights in (fweights, aweights):
-        yield from edge(weights, everything, call.shape, shape_of(weights))
-
-
-def _corrcoef(call: Call, x: Any, y: Any = None, rowvar: bool = True, **options: Any) -> Edges:
-    return _cov(call, x, y, rowvar)
-
-
-def _variables(
-    out_shape: Shape, in_shape: Shape, start: int, count: int, across: bool
-) -> LineageTable:
-    if not out_shape:
-        return everything(out_shape, in_shape)
-    tables = []
-    for axis in range(2):
-        limits = Limit(axis, start, start + count - 1)
-        axes = [follow(axis, -start), whole(in_shape[-1])] if len(in_shape) == 2 else []
-        if across:
-            axes = [whole(in_shape[0]), follow(axis, -start)]
-        if len(in_shape) == 1:
-            axes = [whole(in_shape[0])]
-        tables.append(separable(out_shape, in_shape, axes, limits))
-    return union(*tables)
-
-
 RULES = (
     Rule(Family.PRODUCT, "matmul linalg.matmul", _matmul, "the row and the column"),
     Rule(Family.PRODUCT, "matvec", _matvec, "the row, and the vector"),
@@ -357,7 +256,6 @@ RULES = (
     Rule(Family.PRODUCT, "inner", _inner, "the two rows"),
     Rule(Family.PRODUCT, "outer linalg.outer", _outer, "the two factors"),
     Rule(Family.PRODUCT, "tensordot linalg.tensordot", _tensordot, "the slices summed over"),
-    Rule(Family.PRODUCT, "einsum", _einsum, "the cells with the output's labels"),
     Rule(Family.PRODUCT, "kron", _kron, "the two factors"),
     Rule(Family.PRODUCT, "cross", _cross, "the two other components of both vectors"),
     Rule(Family.PRODUCT, "linalg.cross", _linalg_cross, "the two other components of both vectors"),
@@ -373,6 +271,4 @@ RULES = (
         _matrix_power,
         "nothing, the cell, its row and column, or the matrix, for n = 0, 1, 2 and others",
     ),
-    Rule(Family.PRODUCT, "cov", _cov, "all observations of both variables"),
-    Rule(Family.PRODUCT, "corrcoef", _corrcoef, "all observations of both variables"),
 )

@@ -1,4 +1,4 @@
-"""Reductions and scans: a cell comes from all cells of its slice, or of the slice up to it.
+"""Reductions: a cell comes from all cells of its slice.
 
 All of them: the greatest of some numbers is the greatest because the others are smaller, so
 `max` takes its slice whole as `sum` does, as annotated execution would find (thesis, 3.3).
@@ -6,7 +6,6 @@ All of them: the greatest of some numbers is the greatest because the others are
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,14 @@ from predtrace.arrays.capture.call import (
     shape_of,
 )
 from predtrace.arrays.capture.regions import (
-    Limit,
     Piece,
-    aligned,
     constant,
     everything,
     follow,
     no_lineage,
     separable,
-    span,
     union,
-    up_to,
     whole,
-    window,
 )
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import pairs
@@ -128,39 +122,6 @@ def _logical(
     return reduce_slices(call, a, axis, keepdims, None, where)
 
 
-def _mean(
-    call: Call,
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-) -> Edges:
-    return reduce_slices(call, a, axis, keepdims, None, where)
-
-
-def _spread(
-    call: Call,
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
-) -> Edges:
-    yield from reduce_slices(call, a, axis, keepdims, None, where)
-    shape = tuple(
-        1 if k in reduced_axes(axis, len(shape_of(a))) else n for k, n in enumerate(shape_of(a))
-    )
-    yield from edge(mean, slices, call.shape, shape, axis, keepdims is True)
-
-
 def _keeping(
     call: Call, a: Any, axis: Axis = None, out: None = None, keepdims: Any = False
 ) -> Edges:
@@ -175,65 +136,6 @@ def _arg(
 
 def _count_nonzero(call: Call, a: Any, axis: Axis = None, *, keepdims: bool = False) -> Edges:
     return reduce_slices(call, a, axis, keepdims)
-
-
-def _median(
-    call: Call,
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: Any = False,
-) -> Edges:
-    if overwrite_input:
-        raise call.refuse("with overwrite_input=True, which leaves its argument in disorder")
-    return reduce_slices(call, a, axis, keepdims)
-
-
-def _quantile(
-    call: Call,
-    a: Any,
-    q: Any,
-    axis: Axis = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Edges:
-    if overwrite_input:
-        raise call.refuse("with overwrite_input=True, which leaves its argument in disorder")
-    lead = len(shape_of(q))
-    shape = shape_of(a)
-    yield from edge(a, slices, call.shape, shape, axis, keepdims is True, lead)
-    yield from edge(q, separable, call.shape, shape_of(q), [follow(k) for k in range(lead)])
-    yield from edge(weights, _weights, call.shape, shape, weights, axis, keepdims, lead)
-
-
-def _weights(
-    out_shape: Shape, shape: Shape, weights: Any, axis: Axis, keepdims: Any, lead: int = 0
-) -> LineageTable:
-    """Weights have the array's shape, or one axis for every reduced one."""
-    if shape_of(weights) == shape:
-        return slices(out_shape, shape, axis, keepdims is True, lead)
-    return everything(out_shape, shape_of(weights))
-
-
-def _average(
-    call: Call,
-    a: Any,
-    axis: Axis = None,
-    weights: Any = None,
-    returned: bool = False,
-    *,
-    keepdims: Any = False,
-) -> Edges:
-    yield from reduce_slices(call, a, axis, keepdims)
-    for output in range(len(call.outputs)):
-        yield from edge(
-            weights, _weights, call.shape, shape_of(a), weights, axis, keepdims, output=output
-        )
 
 
 def _trapezoid(call: Call, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Edges:
@@ -292,71 +194,6 @@ def _diagonal_sum(
     return union(*rows)
 
 
-def scan(out_shape: Shape, in_shape: Shape, axis: int | None, initial: bool = False) -> Lineage:
-    """Cells up to the same place; with `initial`, the first output cell comes before the first."""
-    if axis is None:
-        return _flat_scan(in_shape) if len(in_shape) != 1 else scan(out_shape, in_shape, 0)
-    axis = normalize_axis_index(axis, len(in_shape))
-    scanned: Piece | list[Piece] = up_to(axis)
-    if initial:
-        size = in_shape[axis]
-        scanned = window(axis, size + 1, -size, -1, size)
-    axes = [scanned if k == axis else follow(k) for k in range(len(in_shape))]
-    return separable(out_shape, in_shape, axes)
-
-
-def _flat_scan(in_shape: Shape) -> LineageTable:
-    """A scan of all cells in C order: whole slices before, and a part of the last one."""
-    size = math.prod(in_shape)
-    if size == 0 or not in_shape:
-        return everything((size,), in_shape)
-    tables = [no_lineage((size,), in_shape)]
-    for depth, extent in enumerate(in_shape):
-        inner = math.prod(in_shape[depth + 1 :])
-        for lead in np.ndindex(*in_shape[:depth]):
-            start = (
-                int(np.ravel_multi_index(lead, in_shape[:depth])) * extent * inner if lead else 0
-            )
-            fixed = [constant(index) for index in lead]
-            if depth == len(in_shape) - 1:
-                last = Piece(span(0, 0).low, follow(0, -start).high)
-                cells = Limit(0, start, start + extent - 1)
-                tables.append(separable((size,), in_shape, [*fixed, last], cells))
-                continue
-            rest = [whole(n) for n in in_shape[depth + 1 :]]
-            for index in range(1, extent):
-                cells = Limit(0, start + index * inner, start + (index + 1) * inner - 1)
-                axes = [*fixed, span(0, index - 1), *rest]
-                tables.append(separable((size,), in_shape, axes, cells))
-    return union(*tables)
-
-
-def _cumulative(
-    call: Call, a: Any, axis: int | None = None, dtype: Any = None, out: None = None
-) -> Edges:
-    yield from edge(a, scan, call.shape, shape_of(a), axis)
-
-
-def _cumulative_with_initial(
-    call: Call,
-    x: Any,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: None = None,
-    include_initial: bool = False,
-) -> Edges:
-    axis = 0 if axis is None else axis
-    yield from edge(x, scan, call.shape, shape_of(x), axis, include_initial)
-
-
-def _unwrap(
-    call: Call, p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi
-) -> Edges:
-    yield from edge(p, scan, call.shape, shape_of(p), axis)
-
-
 def _apply_along_axis(call: Call, func1d: Any, axis: int, arr: Any, *args: Any) -> Edges:
     shape = shape_of(arr)
     axis = normalize_axis_index(axis, len(shape))
@@ -368,91 +205,37 @@ def _apply_along_axis(call: Call, func1d: Any, axis: int, arr: Any, *args: Any) 
     yield from edge(arr, separable, call.shape, shape, axes)
 
 
-def _linspace(
-    call: Call,
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    *arguments: Any,
-    axis: int = 0,
-    **options: Any,
-) -> Edges:
-    """The first cells are starts; the last ones, with `endpoint`, are stops."""
-    if options.get("retstep") or (arguments and arguments[0]):
-        raise call.refuse("with retstep=True")
-    axis = normalize_axis_index(axis, len(call.shape))
-    last = num - 1 if endpoint and num > 1 else num
-    ends = ((start, Limit(axis, 0, last - 1)), (stop, Limit(axis, 1, num - 1)))
-    for value, cells in ends:
-        yield from edge(value, _inserted, call.shape, shape_of(value), axis, cells)
-    base = options.get("base", arguments[0] if arguments else None)
-    yield from edge(base, everything, call.shape, shape_of(base))
-
-
-def _inserted(out_shape: Shape, in_shape: Shape, axis: int, cells: Limit) -> LineageTable:
-    """Broadcast to the output without one of its axes."""
-    others = [k for k in range(len(out_shape)) if k != axis]
-    places = others[len(others) - len(in_shape) :]
-    axes = [aligned(size, place) for size, place in zip(in_shape, places, strict=True)]
-    return separable(out_shape, in_shape, axes, cells)
-
-
 def _allclose(call: Call, a: Any, b: Any, *arguments: Any, **options: Any) -> Edges:
     for operand in (a, b):
         yield from edge(operand, everything, (), shape_of(operand))
 
 
-_SLICE = "all cells of the slice"
+SLICE = "all cells of the slice"
 
 RULES = (
     Rule(
         Family.REDUCTION,
         "sum prod nansum nanprod",
         _reduce,
-        _SLICE + ", without those that `where` leaves out",
+        SLICE + ", without those that `where` leaves out",
     ),
-    Rule(Family.REDUCTION, "max min amax amin nanmax nanmin", _extreme, _SLICE),
-    Rule(Family.REDUCTION, "all any", _logical, _SLICE),
-    Rule(Family.REDUCTION, "mean nanmean", _mean, _SLICE),
-    Rule(Family.REDUCTION, "std var nanstd nanvar", _spread, _SLICE),
-    Rule(Family.REDUCTION, "ptp", _keeping, _SLICE),
-    Rule(Family.REDUCTION, "argmax argmin nanargmax nanargmin", _arg, _SLICE),
-    Rule(Family.REDUCTION, "count_nonzero", _count_nonzero, _SLICE),
-    Rule(Family.REDUCTION, "median nanmedian", _median, _SLICE),
-    Rule(Family.REDUCTION, "percentile quantile nanpercentile nanquantile", _quantile, _SLICE),
-    Rule(Family.REDUCTION, "average", _average, _SLICE + ", and their weights"),
-    Rule(Family.REDUCTION, "trapezoid", _trapezoid, _SLICE),
-    Rule(Family.REDUCTION, "linalg.norm", _norm, _SLICE),
-    Rule(Family.REDUCTION, "linalg.vector_norm", _vector_norm, _SLICE),
+    Rule(Family.REDUCTION, "max min amax amin nanmax nanmin", _extreme, SLICE),
+    Rule(Family.REDUCTION, "all any", _logical, SLICE),
+    Rule(Family.REDUCTION, "ptp", _keeping, SLICE),
+    Rule(Family.REDUCTION, "argmax argmin nanargmax nanargmin", _arg, SLICE),
+    Rule(Family.REDUCTION, "count_nonzero", _count_nonzero, SLICE),
+    Rule(Family.REDUCTION, "trapezoid", _trapezoid, SLICE),
+    Rule(Family.REDUCTION, "linalg.norm", _norm, SLICE),
+    Rule(Family.REDUCTION, "linalg.vector_norm", _vector_norm, SLICE),
     Rule(Family.REDUCTION, "linalg.matrix_norm", _matrix_norm, "all cells of the matrix"),
     Rule(Family.REDUCTION, "trace", _trace, "the cells of the diagonal"),
     Rule(Family.REDUCTION, "linalg.trace", _matrix_trace, "the cells of the diagonal"),
     Rule(Family.REDUCTION, "allclose array_equal array_equiv", _allclose, "all cells"),
-    Rule(
-        Family.SCAN,
-        "cumsum cumprod nancumsum nancumprod",
-        _cumulative,
-        "the cells of the slice up to the same place",
-    ),
-    Rule(
-        Family.SCAN,
-        "cumulative_sum cumulative_prod",
-        _cumulative_with_initial,
-        "the cells of the slice up to the same place",
-    ),
-    Rule(Family.SCAN, "unwrap", _unwrap, "the cells of the slice up to the same place"),
     Rule(
         Family.REDUCTION,
         "apply_along_axis",
         _apply_along_axis,
         "the slice that the function is given",
         quality=Quality.SUPERSET,
-    ),
-    Rule(
-        Family.CREATION,
-        "linspace logspace geomspace",
-        _linspace,
-        "the start (but for the last cell, if it is the stop) and the stop (but for the first)",
     ),
 )
