@@ -1,4 +1,4 @@
-"""The command line: `predtrace run|explain|lineage|build|jobs|doctor`.
+"""The command line: `predtrace run|explain|lineage|build|index|forward|jobs|doctor`.
 
 Answers go to stdout, progress and errors to stderr. Exit status 1 means an error that
 one line tells about (`--debug` shows where it came from), 2 wrong usage. Engines are
@@ -237,6 +237,82 @@ def build(
     from predtrace.commands import build_job
 
     build_job(job, store, engine=engine.value, as_json=format is Format.json)
+
+
+@app.command()
+@reports_errors
+def index(
+    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters, or: latest.")],
+    store: Store = Path("lineage"),
+    where: Annotated[
+        str | None, typer.Option(help="SQL predicate: index only these output rows.")
+    ] = None,
+    scan: Annotated[
+        list[str] | None,
+        typer.Option(help="Index only this table, alias or occurrence (lineitem[2]). Repeatable."),
+    ] = None,
+    aggregates: Annotated[
+        Aggregates | None, typer.Option(help="Where the job was run for both.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Bytes that the row numbers may take uncompressed.", min=0)
+    ] = None,
+    engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Index a job's output rows by source row numbers: questions are then look-ups."""
+    from predtrace.index.commands import build_index
+
+    build_index(
+        job,
+        store,
+        where=where,
+        scans=scan,
+        aggregates=aggregates.value if aggregates else None,
+        limit=limit,
+        engine=engine.value,
+        as_json=format is Format.json,
+    )
+
+
+@app.command()
+@reports_errors
+def forward(
+    job: Annotated[str, typer.Argument(help="Id of a job, or its first characters, or: latest.")],
+    scan: Annotated[str, typer.Argument(help="A table, an alias or an occurrence (lineitem[2]).")],
+    store: Store = Path("lineage"),
+    where: Annotated[
+        str | None, typer.Option(help="SQL predicate that selects the source rows.")
+    ] = None,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(help="Number of a source row in its file, from 0. Repeatable."),
+    ] = None,
+    aggregates: Annotated[
+        Aggregates | None, typer.Option(help="Where the job was run for both.")
+    ] = None,
+    engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
+    format: FormatOption = Format.table,
+    limit: Limit = 10,
+    debug: Debug = False,
+) -> None:
+    """Show which output rows some source rows reach; needs an index."""
+    from predtrace.index.commands import show_forward
+
+    if (where is None) == (not row):
+        raise typer.BadParameter("give the source rows with either --where or --row")
+    show_forward(
+        job,
+        store,
+        scan,
+        where=where,
+        rows=row or None,
+        aggregates=aggregates.value if aggregates else None,
+        engine=engine.value,
+        limit=limit,
+        as_json=format is Format.json,
+    )
 
 
 @app.command()

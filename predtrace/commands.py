@@ -72,7 +72,7 @@ def run_query(
     record = handle.record
     summary = next(job for job in JobStore(store).jobs() if job.id == handle.id)
     if as_json:
-        _write_json(
+        write_json(
             {
                 **msgspec.to_builtins(summary),
                 "store": str(store),
@@ -82,9 +82,9 @@ def run_query(
             }
         )
         return
-    console = _console()
+    console = new_console()
     _print_run(console, summary, record, store, output)
-    _print_times(console, progress.timings)
+    print_times(console, progress.timings)
 
 
 def explain_query(
@@ -104,11 +104,11 @@ def explain_query(
         with progress.step("infer the lineage plan"):
             explanation = predtrace.trace(frame, spark).explain(aggregates=aggregates)
     if as_json:
-        _write_json(explanation.to_dict())
+        write_json(explanation.to_dict())
     else:
-        console = _console()
+        console = new_console()
         console.print(explanation)
-        _print_times(console, progress.timings)
+        print_times(console, progress.timings)
 
 
 def answer(
@@ -145,9 +145,9 @@ def answer(
             if out is not None:
                 scan.write_parquet(str(out / name))
     if style == "parquet":
-        console = _console()
+        console = new_console()
         console.print(f"The lineage rows are in {out}, a folder a scan", markup=False)
-        _print_times(console, progress.timings)
+        print_times(console, progress.timings)
         return
     report = AnswerReport(
         job=handle.id,
@@ -161,9 +161,9 @@ def answer(
         timings={**progress.timings},
     )
     if style == "json":
-        _write_json(report.to_dict())
+        write_json(report.to_dict())
     else:
-        report.print(_console())
+        report.print(new_console())
 
 
 def _columns_by_scan(
@@ -208,9 +208,9 @@ def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
     }
     if as_json:
         built = [_stored_data(item) for item in added.values()]
-        _write_json({"id": handle.id, "stored": built, "timings": progress.timings})
+        write_json({"id": handle.id, "stored": built, "timings": progress.timings})
         return
-    console = _console()
+    console = new_console()
     if not added:
         console.print(f"job {handle.id} has all that its lineage needs")
     for item in added.values():
@@ -218,16 +218,16 @@ def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
         console.print(
             f"intermediate {item.binding}: {number(result.rows)} rows, {size(result.bytes)}"
         )
-    _print_times(console, progress.timings)
+    print_times(console, progress.timings)
 
 
 def list_jobs(store: Path, *, as_json: bool) -> None:
     """`predtrace jobs`: the finished jobs of a store."""
     found = JobStore(store).jobs()
     if as_json:
-        _write_json([msgspec.to_builtins(summary) for summary in found])
+        write_json([msgspec.to_builtins(summary) for summary in found])
         return
-    console = _console()
+    console = new_console()
     if found:
         console.print(_jobs_table(found))
     else:
@@ -243,7 +243,7 @@ def examine(store: Path, *, with_spark: bool, as_json: bool) -> bool:
         with Progress().step("start Spark"):
             found.append(doctor.spark_works())
     if as_json:
-        _write_json([msgspec.to_builtins(check) for check in found])
+        write_json([msgspec.to_builtins(check) for check in found])
     else:
         _print_checks(found)
     return all(check.status != doctor.FAILED for check in found)
@@ -285,7 +285,8 @@ def _stored_data(item: Any) -> dict[str, Any]:
     }
 
 
-def _console() -> Console:
+def new_console() -> Console:
+    """Where answers go: as wide as the terminal, or wide enough for a file."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -293,7 +294,8 @@ def _console() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=120)
 
 
-def _write_json(data: Any) -> None:
+def write_json(data: Any) -> None:
+    """Answers for programs, on stdout."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
 
 
@@ -315,7 +317,8 @@ def _print_run(
         console.print(Text(text + size(item.result.bytes)))
 
 
-def _print_times(console: Console, timings: Mapping[str, float]) -> None:
+def print_times(console: Console, timings: Mapping[str, float]) -> None:
+    """What the steps of a command took."""
     from rich.text import Text
 
     times = ", ".join(f"{step} {duration(seconds)}" for step, seconds in timings.items())
@@ -359,4 +362,4 @@ def _print_checks(found: Sequence[Any]) -> None:
         table.add_row(
             check.name, Text(check.status, style=styles[check.status]), Text(check.found + remedy)
         )
-    _console().print(table)
+    new_console().print(table)

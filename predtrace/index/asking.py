@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from predtrace.engines.base import Engine, ScanRequest
-from predtrace.errors import PredTraceError, StoreError
+from predtrace.errors import ArrayFormatError, PredTraceError, StoreError
 from predtrace.index.file import JobIndex, open_index
 from predtrace.index.lookup import IndexEngine, IndexQuestion, Ordinary
 from predtrace.index.targets import IndexedTargets, output_of, output_rows
@@ -19,14 +19,16 @@ from predtrace.questions import Asked, choose_engine
 def stored_index(job: Job, folder: Path, aggregates: str) -> JobIndex | None:
     """The job's index for one reading of min and max, if it has one.
 
-    Raises StoreError if it cannot be read or is another job's.
+    Raises StoreError if it cannot be read, ArrayFormatError if it is damaged or of another job.
     """
     path = index_file(folder, aggregates)
     if not path.exists():
         return None
     index = open_index(path)
     if (index.head.job, index.head.aggregates) != (job.id, aggregates):
-        raise PredTraceError(f"{path} is the index of another job, {index.head.job}; remove it")
+        raise ArrayFormatError(
+            f"{path} is the index of another job, {index.head.job}; build the index again"
+        )
     return index
 
 

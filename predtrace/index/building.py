@@ -8,13 +8,16 @@ index has the labels of such answers.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from predtrace.arrays.boxes import Ints
 from predtrace.arrays.rowsets import RowIndex, normalized
@@ -40,6 +43,7 @@ from predtrace.modes import AUTO, choose_mode, scan_requests
 from predtrace.questions import choose_engine, choose_plan
 from predtrace.targets import Wishes, check_target
 from pushdown.graph import OperatorGraph
+from symbolic.expr import FALSE, column_ids
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +53,9 @@ Steps = Callable[[str], AbstractContextManager[None]]
 
 LIMIT = 400_000_000
 """Bytes that the row numbers of an index may take before compression."""
+
+_AT_ONCE = {"duckdb": 2}
+"""Scans answered at a time, by engine: one is compiled and encoded while the other is read."""
 
 _PLAIN = 4
 """Bytes of a plain row number."""
@@ -86,21 +93,26 @@ def build_index(
     check_sources(sources)
     mode, _ = choose_mode(job, plan, AUTO)
     every = scan_requests(job, graph, plan, mode, folder)
-    requests = [every[scan.id] for scan in chosen]
-    runner, _ = choose_engine(job, wishes, every, engine, spark)
+    requests = [_of_row_ids(every[scan.id]) for scan in chosen]
+    asked = {request.node: request for request in requests}
+    runner, _ = choose_engine(job, wishes, asked, engine, spark)
     within = None
     if targets is not None:
         with steps("find the output rows"):
             within = np.unique(output_rows(wishes, output, job, folder, lambda: runner)[1])
-    there = stored_index(job, folder, plan.aggregates)
-    if there is not None and _suffices(there, requests, within):
-        return there
+    # A damaged or foreign index is one to replace.
+    with suppress(StoreError):
+        there = stored_index(job, folder, plan.aggregates)
+        if there is not None and _suffices(there, requests, within):
+            return there
     batch = _Batch(job, output, runner, within, limit)
+    names = [f"{scan.table}[{scan.occurrence}]" for scan in chosen]
     blocks = []
-    for scan, request in zip(chosen, requests, strict=True):
-        name = f"{scan.table}[{scan.occurrence}]"
-        with steps(f"index {name}"):
-            blocks.append(batch.scan(request, name))
+    with ThreadPoolExecutor(_AT_ONCE.get(runner.name, 1)) as pool:
+        answers = pool.map(batch.scan, requests, names)
+        for name in names:
+            with steps(f"index {name}"):
+                blocks.append(next(answers))
     # What was read is known to be what the job read only if that still holds.
     check_sources(sources)
     with steps("write the index"):
@@ -114,6 +126,13 @@ def build_index(
             scans=blocks,
             started=started,
         )
+
+
+def _of_row_ids(request: ScanRequest) -> ScanRequest:
+    """The request with no more columns than finding the rows takes."""
+    read = column_ids(request.predicate)
+    columns = tuple(column for column in request.columns if column.id in read)
+    return replace(request, columns=columns)
 
 
 def _suffices(index: JobIndex, requests: Sequence[ScanRequest], within: Ints | None) -> bool:
@@ -133,13 +152,15 @@ class _Batch:
         self._within = within
         self._limit = limit
         self._used = 0
+        self._lock = threading.Lock()
         self._numbers: dict[frozenset[int], int] = {}
         self._evaluations: list[Evaluation] = []
         self.groupings: list[Ints] = []
 
     def scan(self, request: ScanRequest, name: str) -> ScanBlocks:
         """The index of one scan; `name` is for errors."""
-        grouping = self._grouping(deciding_columns(request))
+        with self._lock:
+            grouping = self._grouping(deciding_columns(request))
         found = self._pairs(request, self._evaluations[grouping], name)
         groups, rows = normalized(*found)
         members = np.bincount(self.groupings[grouping] + 1)[1:]
@@ -175,14 +196,21 @@ class _Batch:
         """Groups and the numbers of their source rows, as they come."""
         numbers = RowNumbers(request.source)
         groups, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        if request.predicate == FALSE:
+            # The inner side of an anti join has no lineage.
+            return groups[0], rows[0]
         for batch in evaluation.rows([request]).row_id_batches():
-            self._used += _PLAIN * batch.num_rows
-            if self._used > self._limit:
-                raise StoreError(
-                    f"the row numbers of job {self._job.id} take more than {self._limit:,} bytes "
-                    f"(reached at scan {name}); raise the limit (limit=…, --limit), or index only "
-                    "some scans (scans=…, --scan) or output rows (targets=…, --where)"
-                )
+            self._count(batch.num_rows, name)
             groups.append(np.asarray(batch.column(TARGET).to_numpy(), np.int64))
             rows.append(numbers.of(batch))
         return np.concatenate(groups), np.concatenate(rows)
+
+    def _count(self, rows: int, name: str) -> None:
+        with self._lock:
+            self._used += _PLAIN * rows
+        if self._used > self._limit:
+            raise StoreError(
+                f"the row numbers of job {self._job.id} take more than {self._limit:,} bytes "
+                f"(reached at scan {name}); raise the limit (limit=…, --limit), or index only "
+                "some scans (scans=…, --scan) or output rows (targets=…, --where)"
+            )

@@ -53,9 +53,9 @@ class Reached:
         """How many output rows."""
         return len(self._numbers)
 
-    def to_arrow(self) -> pa.Table:
-        """The rows, under the output's column names."""
-        found: pa.Table = self._output().take(self._numbers)
+    def to_arrow(self, limit: int | None = None) -> pa.Table:
+        """The rows (some `limit` of them), under the output's column names."""
+        found: pa.Table = self._output().take(self._numbers[:limit])
         return found
 
     def __len__(self) -> int:
