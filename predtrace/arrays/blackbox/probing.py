@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from predtrace.arrays.blackbox.result import Found, Run, check_size, flows_between, run_once
+from predtrace.arrays.boxes import Flags, Ints
 from predtrace.arrays.capture.call import Array, arrays_of
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
@@ -30,9 +31,8 @@ _OTHERS = 2
 
 @dataclass(eq=False)
 class _Log:
-    """What experiments showed, and how many showed nothing."""
+    """How many experiments there were, and how many showed nothing."""
 
-    pairs: dict[tuple[int, int], list[tuple[int, ...]]] = field(default_factory=dict)
     runs: int = 0
     failed: int = 0
     reshaped: int = 0
@@ -67,52 +67,57 @@ def probed(name: str, run: Run, arrays: Sequence[Array], limit: int = LIMIT) -> 
             f"{name} gives different results for the same arrays, so experiments show nothing: fix "
             "its seed"
         )
-    log = _Log()
+    log, found = _Log(), dict[tuple[int, int], list[Ints]]()
     rng = np.random.default_rng(_SEED)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for number, array in enumerate(arrays):
             for place in np.ndindex(array.shape):
-                for value in _others(array, place, rng):
-                    _experiment(log, run, arrays, outputs, number, place, value)
+                values = _others(array, place, rng)
+                masks = _changed_with(log, run, arrays, outputs, number, place, values)
+                for output, mask in enumerate(masks):
+                    cells = np.argwhere(mask)
+                    rows = np.hstack([cells, np.broadcast_to(place, (len(cells), array.ndim))])
+                    found.setdefault((output, number), []).append(rows.astype(np.int64))
     if log.failed == log.runs > 0:
         raise ArrayLineageError(f"{name} failed in all {log.runs} experiments")
 
     def related(output: int, into: int) -> LineageTable:
         shapes = outputs[output].shape, arrays[into].shape
-        rows = log.pairs.get((output, into), [])
-        width = len(shapes[0]) + len(shapes[1])
-        found = np.array(rows, np.int64).reshape(len(rows), width)
-        return compress(CellRelation(*shapes, found))
+        none = np.empty((0, len(shapes[0]) + len(shapes[1])), np.int64)
+        pairs = np.concatenate([none, *found.get((output, into), [])])
+        return compress(CellRelation(*shapes, pairs))
 
     flows = flows_between(outputs, arrays, related, Quality.OBSERVED, log.said(name))
     return Found(result, outputs, tuple(flows))
 
 
-def _experiment(
+def _changed_with(
     log: _Log,
     run: Run,
     arrays: Sequence[Array],
     before: Sequence[Array],
     number: int,
     place: tuple[int, ...],
-    value: Any,
-) -> None:
-    changed = [array.copy() for array in arrays]
-    changed[number][place] = value
-    log.runs += 1
-    try:
-        after = arrays_of(run(*changed))
-    except Exception:
-        log.failed += 1
-        return
-    if [array.shape for array in after] != [array.shape for array in before]:
-        log.reshaped += 1
-        return
-    for output, (old, new) in enumerate(zip(before, after, strict=True)):
-        differ = (old != new) & ~(_is_nan(old) & _is_nan(new))
-        rows = log.pairs.setdefault((output, number), [])
-        rows += [(*map(int, cell), *place) for cell in np.argwhere(differ)]
+    values: Iterator[Any],
+) -> list[Flags]:
+    """Per output, the cells that changed in any run with another value in one place."""
+    masks = [np.zeros(output.shape, np.bool_) for output in before]
+    for value in values:
+        changed = [array.copy() for array in arrays]
+        changed[number][place] = value
+        log.runs += 1
+        try:
+            after = arrays_of(run(*changed))
+        except Exception:
+            log.failed += 1
+            continue
+        if [array.shape for array in after] != [array.shape for array in before]:
+            log.reshaped += 1
+            continue
+        for mask, old, new in zip(masks, before, after, strict=True):
+            mask |= _differ(old, new)
+    return masks
 
 
 def _others(array: Array, place: tuple[int, ...], rng: np.random.Generator) -> Iterator[Any]:
@@ -137,10 +142,14 @@ def _others(array: Array, place: tuple[int, ...], rng: np.random.Generator) -> I
             yield other
 
 
+def _differ(one: Array, other: Array) -> Flags:
+    """Where values are not the same; NaN is the same as NaN."""
+    differ: Flags = np.asarray((one != other) & ~(_is_nan(one) & _is_nan(other)))
+    return differ
+
+
 def _same_cells(one: Array, other: Array) -> bool:
-    return one.shape == other.shape and not bool(
-        ((one != other) & ~(_is_nan(one) & _is_nan(other))).any()
-    )
+    return one.shape == other.shape and not _differ(one, other).any()
 
 
 def _is_nan(array: Array) -> Any:
