@@ -15,7 +15,7 @@ JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 help:
 	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
 	@echo "make test   format, types, layers and the test suite"
-	@echo "make docs   write docs/coverage.md anew from the registries"
+	@echo "make docs   write tables in docs/ anew from the registries"
 	@echo "make clean  remove the environment, generated data and demo jobs"
 
 demo: check-java env data
@@ -44,6 +44,7 @@ data: env
 
 docs: env
 	$(BIN)/python -m predtrace.report.coverage docs/coverage.md
+	$(BIN)/python -m predtrace.arrays.capture.page docs/arrays-capture.md
 
 check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
