@@ -18,6 +18,7 @@ from predtrace.engines.base import (
     TargetLink,
 )
 from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.inference.identities import carrying
 from predtrace.inference.plan import (
     Intermediate,
     LineagePlan,
@@ -228,16 +229,21 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
     if not plan.intermediates:
         return links
     replays = {replay.binding: replay for replay in _replays(job.graph, job.root, plan)}
+    sources = {source.name for source in job.sources if source.has_row_numbers}
+    numbered = {scan.id for scan in graph.scans() if scan.table in sources}
     for item in plan.intermediates:
         refuse_unrepeatable(graph, item.node)
         parent = links[item.parent]
+        bound = {scan.node for scan in plan.scans if scan.binding == item.binding}
+        carried, identities = carrying(graph, item.node, bound & numbered)
         links[item.binding] = ReplayedLink(
-            graph=graph,
+            graph=carried,
             node=item.node,
             scans=_restricted(job, graph, replays[item.binding].restrictions, parent),
             columns=item.columns,
             predicate=item.predicate,
             parent=parent,
+            identities=identities,
         )
     return links
 
@@ -245,11 +251,14 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
 def _restricted(
     job: Job, graph: OperatorGraph, restrictions: Sequence[Restriction], parent: Link
 ) -> dict[int, ScanRequest]:
+    # Inference takes the solver to be there, which a question to stored results is not.
+    from predtrace.inference.replay import unapplied
+
     requests = {}
     for restriction in restrictions:
         scan = graph[restriction.node]
         assert isinstance(scan, Scan)
-        requests[scan.id] = _request(job, scan, restriction.predicate, parent)
+        requests[scan.id] = _request(job, scan, unapplied(graph, restriction), parent)
     return requests
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Union
 import msgspec
 
 from predtrace.errors import EngineError
+from predtrace.inference.identities import Identity
 from predtrace.inference.plan import Membership
 from predtrace.jobs.model import EngineSettings, Source
 from pushdown.graph import OperatorGraph
@@ -66,8 +67,9 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The rows of node `node` of a graph that `predicate` selects, given the rows of `parent`.
 
     They are computed again: `scans` gives per scan under the node (by its id) which of
-    its rows that takes, the predicate being sufficient for what is looked up. Links of
-    this kind are told apart by identity.
+    its rows that takes, the predicate being sufficient for what is looked up. The graph
+    may carry the `identities` of scans (by id) up to the node. Links of this kind are told
+    apart by object identity.
     """
 
     graph: OperatorGraph
@@ -76,6 +78,7 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     columns: tuple[Column, ...]
     predicate: Expr
     parent: Link
+    identities: dict[int, Identity] = {}
 
 
 class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):

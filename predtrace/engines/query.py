@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.base import TARGET, ScanRequest, output_names, physical_name, target_name
+from predtrace.engines.base import (
+    TARGET,
+    ReplayedLink,
+    ScanRequest,
+    output_names,
+    physical_name,
+    target_name,
+)
 from predtrace.engines.literals import number, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
 from predtrace.engines.sql import Compiler
@@ -23,6 +30,7 @@ from symbolic.types import LONG
 
 if TYPE_CHECKING:
     from predtrace.engines.sql import Spelling
+    from predtrace.inference.identities import Identity
 
 FILE = "file"
 ROW = "row"
@@ -32,7 +40,8 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     """A relation of bound rows and what is known of it.
 
     `rows` is their number, if known. With `values` there is exactly one row, of the
-    target number `target`. `never_null` are the columns without NULLs.
+    target number `target`. `never_null` are the columns without NULLs. `carried` gives for
+    scans, by node, the relation and columns that hold the identities of their lineage rows.
     """
 
     name: str
@@ -40,6 +49,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[int, Literal] | None = None
     target: int = 0
     never_null: frozenset[int] = frozenset()
+    carried: Mapping[int, tuple[str, Identity]] = {}
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -80,11 +90,52 @@ class Queries:
             *(exp.column(physical_name(column.id), table="s") for column in columns),
         ).distinct(copy=False)
 
-    def restricted(self, source: exp.Expr, request: ScanRequest, bound: Bound) -> exp.Expr:
+    def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
+        """The rows that `bound_rows` gives, as often as they come, with their identities."""
+        match = self.match(rows, link.predicate, parent)
+        identities = (c for found in link.identities.values() for c in (found.file, found.row))
+        return match.project(
+            exp.alias_(match.target.copy(), TARGET),
+            *(
+                exp.column(physical_name(column.id), table="s")
+                for column in (*link.columns, *identities)
+            ),
+        )
+
+    def bound_again(self, table: str, columns: Sequence[Column]) -> exp.Select:
+        """The distinct bound rows among those with identities."""
+        names = (exp.column(physical_name(column.id)) for column in columns)
+        return exp.select(exp.column(TARGET), *names).distinct().from_(exp.to_table(table))
+
+    def identified(self, table: str, identity: Identity) -> Match:
+        """The rows of a scan whose identities `table` holds: as ``s``, without other columns."""
+        file, row = (exp.column(physical_name(c.id)) for c in (identity.file, identity.row))
+        rows = (
+            exp.select(exp.column(TARGET), exp.alias_(file, FILE), exp.alias_(row, ROW))
+            .from_(exp.to_table(table))
+            .where(exp.Not(this=exp.Is(this=row.copy(), expression=exp.Null())))
+        )
+        body = exp.Select().from_(_aliased(rows.subquery(), "s"))
+        return Match(body, exp.column(TARGET, table="s"), repeats=True)
+
+    def restricted(
+        self,
+        source: exp.Expr,
+        request: ScanRequest,
+        bound: Bound,
+        identity: Identity | None = None,
+    ) -> exp.Expr:
         """A scan's rows that satisfy its predicate for some bound row, each once."""
-        if request.predicate == TRUE:
+        if request.predicate == TRUE and identity is None:
             return source
-        columns = [exp.column(physical_name(column.id), table="s") for column in request.columns]
+        columns: list[exp.Expr] = [
+            exp.column(physical_name(column.id), table="s") for column in request.columns
+        ]
+        if identity is not None:
+            columns += [
+                exp.alias_(_of_source(name), physical_name(column.id))
+                for name, column in ((FILE, identity.file), (ROW, identity.row))
+            ]
         plain = self.telling_apart(False)
         return plain.match(source, request.predicate, bound).project(*columns).subquery()
 
@@ -211,7 +262,9 @@ class RowsQuery:
         self._columns = requests[0].columns
         self._source = sources[0]
         self._matches = [
-            queries.match(source, request.predicate, bound)
+            queries.identified(*bound.carried[request.node])
+            if request.node in bound.carried
+            else queries.match(source, request.predicate, bound)
             for request, source, bound in zip(requests, sources, bounds, strict=True)
         ]
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlglot import exp
 
 from predtrace.engines.base import (
@@ -59,7 +60,6 @@ _SETTINGS = {
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
 }
-_WITH_ROW_NUMBERS = frozenset({"parquet"})
 _MOST_LOCAL_ROWS = 10_000
 """So many bound rows may go through the driver, to stand in queries as they are."""
 
@@ -203,11 +203,26 @@ class SparkEvaluation:
             source = self._view(self._stored(link), "stored")
         else:
             source = self._replayed(link)
+        if isinstance(link, ReplayedLink) and link.identities:
+            return self._identified(link, source, parent)
         query = self._queries.bound_rows(source, link.columns, link.predicate, parent)
         frame = self.session.sql(query.sql("spark"))
         if isinstance(link, ReplayedLink):
             # All scans of the question ask for these rows: they are computed once.
             frame = self._kept(frame)
+        return self._known_bound(link, frame)
+
+    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+        """The bound rows of a replay that also tells which source rows they are made of."""
+        query = self._queries.with_identities(rows, link, parent)
+        table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
+        distinct = self._queries.bound_again(table, link.columns)
+        carried = {node: (table, identity) for node, identity in link.identities.items()}
+        bound = self._known_bound(link, self.session.sql(distinct.sql("spark")))
+        return msgspec.structs.replace(bound, carried=carried)
+
+    def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
+        """Bound rows, which the driver takes if they are few."""
         rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
         if rows.num_rows > _MOST_LOCAL_ROWS:
             return Bound(name=self._view(frame, "bound").name)
@@ -267,6 +282,7 @@ class SparkEvaluation:
                 self._source(request.source, request.columns, identity=False),
                 request,
                 self._bound(request.link),
+                link.identities.get(node),
             )
             for node, request in link.scans.items()
         }
@@ -285,7 +301,7 @@ class SparkEvaluation:
 
         frame = _read(self.session, source)
         taken = [_read_column(column.name, column) for column in columns]
-        if source.format.lower() in _WITH_ROW_NUMBERS:
+        if source.has_row_numbers:
             taken += [f.col("_metadata.file_path").alias(FILE)]
             taken += [f.col("_metadata.row_index").alias(ROW)]
         else:
@@ -399,7 +415,7 @@ class SparkRows:
 
     def row_ids(self) -> pa.Table:
         """Per row `file` (dictionary encoded) and `row`."""
-        if self._source.format.lower() not in _WITH_ROW_NUMBERS:
+        if not self._source.has_row_numbers:
             raise EngineError(
                 f"source {self._source.name} is {self._source.format}, which has no row numbers; "
                 "take the rows themselves (to_arrow), or keep the source as Parquet"

@@ -149,7 +149,7 @@ def fully_reduced(
     """
     exact: set[int] = set()
     for top in _tops_of_losses(graph, visits):
-        region = _Region(graph, top, visits[top].above, sets, ties)
+        region = _Region(graph, visits[top], sets, ties)
         if region.is_exact():
             exact.update(region.scans)
     return frozenset(exact)
@@ -172,14 +172,14 @@ class _Region:
     def __init__(
         self,
         graph: OperatorGraph,
-        top: int,
-        above: Expr,
+        top: Visit,
         sets: Mapping[int, ValueSet],
         ties: Ties,
     ) -> None:
         self._sets = sets
         self._ties = ties
-        self.operators = [graph[node] for node in graph.top_down(top)]
+        self._witnessed = top.witnessed
+        self.operators = [graph[node] for node in graph.top_down(top.node)]
         self.scans = frozenset(op.id for op in self.operators if isinstance(op, Scan))
         self._scan_of = {
             column.id: op.id
@@ -188,7 +188,7 @@ class _Region:
             for column in op.columns
         }
         self._columns = {op.id: op.columns for op in self.operators if isinstance(op, Scan)}
-        self._terms = list(flattened(self.operators, above))
+        self._terms = list(flattened(self.operators, top.above))
 
     def is_exact(self) -> bool:
         """Whether reducing the value sets leaves exactly the rows that join."""
@@ -197,8 +197,14 @@ class _Region:
         return (
             all(map(self._is_kept, self._terms))
             and not any(map(self._ties.repeats, self.scans))
+            and self._is_connected()
             and all(self._is_tied(*edge) for edge in self._ties.spanning_tree().edges)
         )
+
+    def _is_connected(self) -> bool:
+        """Whether no scan is joined with others unconditionally, unless some row is joined."""
+        tree = self._ties.spanning_tree().subgraph(self.scans)
+        return self._witnessed or len(self.scans) < 2 or nx.is_connected(tree)
 
     def _is_kept(self, term: Expr) -> bool:
         """Whether the reduction enforces a condition."""
@@ -242,9 +248,9 @@ class _Region:
         if not {one, other} & self.scans:
             return True
         families = [f for f in self._ties.shared(one, other) if not self._pinned(one, other, f)]
-        return not families or (
-            self._narrows(one, other, families) and self._narrows(other, one, families)
-        )
+        if not families and self._ties.condition(one, other) == TRUE:
+            return self._witnessed
+        return self._narrows(one, other, families) and self._narrows(other, one, families)
 
     def _pinned(self, one: int, other: int, family: int) -> bool:
         """Whether the target gives both sides of a tie the same value."""

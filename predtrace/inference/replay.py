@@ -12,8 +12,20 @@ from predtrace.inference.plan import LineagePlan, Replay, Restriction
 from predtrace.inference.precise import Pushdown, rebind
 from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Operator, Scan
-from symbolic.expr import Expr
+from pushdown.operators import (
+    AntiJoin,
+    Filter,
+    InnerJoin,
+    Operator,
+    OuterJoin,
+    Scan,
+    SemiJoin,
+    Sort,
+)
+from symbolic.expr import TRUE, Expr, conjunction, conjuncts
+
+_MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
+"""Operators that optimizers move conditions of single tables through."""
 
 
 def infer_replays(graph: OperatorGraph, plan: LineagePlan) -> tuple[Replay, ...]:
@@ -34,6 +46,19 @@ def sufficient(
         for visit in pushdown.region(top, rebind(lookup, 0))
         if isinstance(graph[visit.node], Scan)
     )
+
+
+def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
+    """What of a restriction the operators above the scan do not say themselves.
+
+    Engines move these conditions to the scan; said twice they would be evaluated twice.
+    """
+    said: set[Expr] = set()
+    node = graph.parent(restriction.node)
+    while node is not None and isinstance(graph[node], _MOVED_THROUGH):
+        said.update(conjuncts(getattr(graph[node], "condition", TRUE)))
+        node = graph.parent(node)
+    return conjunction(*(term for term in conjuncts(restriction.predicate) if term not in said))
 
 
 def unrepeatable(graph: OperatorGraph, top: int) -> tuple[Operator, ...]:

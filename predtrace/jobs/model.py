@@ -38,6 +38,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str] = {}
     partition_columns: tuple[str, ...] = ()
 
+    @property
+    def has_row_numbers(self) -> bool:
+        """Whether a row is known by its file and its number therein."""
+        return self.format.lower() == "parquet"
+
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the session that change what the pipeline means."""

@@ -1,0 +1,95 @@
+"""Row identities, carried from scans to a node above as columns of their own.
+
+Below a node, operators that only combine, extend and drop rows leave open which source rows
+a row is made of; a projection that also keeps the rows' numbers tells. So replaying such a
+node finds the lineage of its rows at once, and the sources need not be read again to look it
+up. (Perm does so for whole queries: Glavic and Alonso 2009. Here it ends where rows stop
+being combinations of single rows: at groups, DISTINCT, limits and set operations, and at the
+inner side of semi joins, where pairs may outnumber the rows by far.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    AntiJoin,
+    Assignment,
+    Filter,
+    InnerJoin,
+    MarkJoin,
+    Operator,
+    OuterJoin,
+    RowTransform,
+    ScalarSubquery,
+    Scan,
+    SemiJoin,
+    Sort,
+    inputs_of,
+)
+from symbolic.expr import Column
+from symbolic.types import LONG, STRING
+
+_ALL_INPUTS = (Filter, RowTransform, Sort, InnerJoin, OuterJoin)
+_LEFT_INPUT = (SemiJoin, AntiJoin, MarkJoin, ScalarSubquery)
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """The columns that tell which row of a scan a row comes from: file, and number in it."""
+
+    file: Column
+    row: Column
+
+
+def carrying(
+    graph: OperatorGraph, top: int, scans: Collection[int]
+) -> tuple[OperatorGraph, dict[int, Identity]]:
+    """The subtree under `top`, with the identities of `scans` beside its columns.
+
+    Of the scans, those are left out whose rows do not stay apart up to `top`. Where an
+    outer join pads, identities are NULL.
+    """
+    first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
+    numbers = itertools.count(first)
+    region = tuple(_region(graph, top))
+    found = {
+        node: Identity(
+            Column(next(numbers), "file", STRING, True), Column(next(numbers), "row", LONG, True)
+        )
+        for node in region
+        if node in scans
+    }
+    below: dict[int, tuple[Column, ...]] = {}
+    changed: dict[int, Operator] = {}
+    for node in reversed(region):
+        below[node] = tuple(c for child in graph.inputs(node) for c in below.get(child, ()))
+        operator = graph[node]
+        if isinstance(operator, Scan) and node in found:
+            below[node] = (found[node].file, found[node].row)
+            changed[node] = msgspec.structs.replace(
+                operator, columns=(*operator.columns, *below[node])
+            )
+        elif isinstance(operator, RowTransform):
+            passed = (Assignment(column, column) for column in below[node])
+            changed[node] = msgspec.structs.replace(
+                operator, assignments=(*operator.assignments, *passed)
+            )
+    operators = [changed.get(node, graph[node]) for node in graph.top_down(top)]
+    return OperatorGraph(operators, top), found
+
+
+def _region(graph: OperatorGraph, top: int) -> Iterator[int]:
+    """The nodes whose rows are combined, and nothing else, up to `top`; consumers first."""
+    pending = [top]
+    while pending:
+        node = pending.pop()
+        yield node
+        operator = graph[node]
+        if isinstance(operator, _ALL_INPUTS):
+            pending.extend(reversed(inputs_of(operator)))
+        elif isinstance(operator, _LEFT_INPUT):
+            pending.append(operator.left)
