@@ -66,6 +66,11 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     scans: tuple[ScanEntry, ...]
     seconds: float
 
+    @property
+    def size(self) -> int:
+        """Bytes of all blocks."""
+        return sum(self.groupings) + sum(scan.forth + scan.back for scan in self.scans)
+
 
 class ScanIndex:
     """The index of one scan: output rows to source rows, and back."""
@@ -148,6 +153,8 @@ class JobIndex:
         self.nbytes = len(data)
         self.head, start = _read_head(data, where)
         reader = Reader(data[start:], where)
+        if len(reader.data) != self.head.size:
+            raise ArrayFormatError(f"{where} is truncated; {_REBUILD}")
         self._groupings = [
             Grouping(ChunkedColumn(Reader(reader.take(size), where)))
             for size in self.head.groupings
@@ -276,12 +283,12 @@ def _read_head(data: memoryview, where: str) -> tuple[Head, int]:
             f"{where} was written by a newer predtrace (version {begin[-1]}; this one reads up to "
             f"{VERSION}): upgrade predtrace to read it"
         )
-    reader = Reader(data[_HEAD:], where)
-    crc, length = (int.from_bytes(reader.take(_NUMBER), "little") for _ in range(2))
-    content = reader.take(length)
-    if zlib.crc32(content) != crc:
+    front = data[_HEAD : _HEAD + 2 * _NUMBER]
+    crc, length = (int.from_bytes(part, "little") for part in (front[:_NUMBER], front[_NUMBER:]))
+    content = data[_HEAD + len(front) :][:length]
+    if len(content) < length or zlib.crc32(content) != crc:
         raise ArrayFormatError(f"{where} is damaged: a checksum does not fit; {_REBUILD}")
     try:
-        return msgspec.msgpack.decode(content, type=Head), _HEAD + reader.place
+        return msgspec.msgpack.decode(content, type=Head), _HEAD + len(front) + length
     except msgspec.DecodeError as error:
         raise ArrayFormatError(f"{where} is damaged ({error}); {_REBUILD}") from error
