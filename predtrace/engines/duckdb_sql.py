@@ -21,7 +21,7 @@ from predtrace.engines.sql import (
     suffix,
 )
 from predtrace.errors import EngineError
-from symbolic.expr import Call
+from symbolic.expr import Call, Literal
 from symbolic.types import Decimal, YearMonthInterval
 
 if TYPE_CHECKING:
@@ -95,6 +95,16 @@ def _trim(name: str) -> Builder:
     return lambda call, args: named(
         name, args[0], args[1] if len(args) > 1 else exp.Literal.string(" ")
     )
+
+
+def _like(call: Call, args: Args) -> exp.Expr:
+    # Without ESCAPE no character escapes here, and common patterns have fast code.
+    match call.args[1:]:
+        case (Literal(value=str() as pattern), Literal(value=str() as escape)) if (
+            escape not in pattern
+        ):
+            args = args[:2]
+    return build_like(exp.Like)(call, args)
 
 
 def _char_pad(call: Call, args: Args) -> exp.Expr:
@@ -171,7 +181,7 @@ DUCKDB: dict[str, Spelling] = {
     "abs": lambda call, args: _total(named("abs", *args)),
     "check_overflow": build_cast("duckdb"),
     "cast": build_cast("duckdb"),
-    "like": build_like(exp.Like),
+    "like": _like,
     "starts_with": "starts_with",
     "ends_with": "suffix",
     "contains": "contains",
