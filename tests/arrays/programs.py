@@ -84,7 +84,7 @@ def assignment(draw: st.DrawFn, pool: Pool) -> Step:
     m = draw(st.sampled_from([None, *range(len(pool))]))
 
     def step(pool: Pool) -> None:
-        pool[n][key] = 5.0 if m is None else pool[m]
+        pool[n][key] = 99.0 if m is None else pool[m]
 
     return step
 
@@ -96,7 +96,7 @@ def through_a_view(draw: st.DrawFn, pool: Pool) -> Step:
 
     def step(pool: Pool) -> None:
         view = pool[n][key]
-        view[...] = 5.0 if m is None else pool[m]
+        view[...] = 99.0 if m is None else pool[m]
         pool.append(view)
 
     return step
@@ -194,10 +194,17 @@ def programs(draw: st.DrawFn) -> tuple[list[np.ndarray], list[tuple[Step, bool]]
         np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape) / 7
         for shape in draw(st.lists(shapes, min_size=1, max_size=2))
     ]
+    return sources, completed(draw, sources, KINDS, draw(st.integers(1, 7)))
+
+
+def completed(
+    draw: st.DrawFn, sources: list[np.ndarray], kinds: Any, length: int
+) -> list[tuple[Step, bool]]:
+    """Steps that were tried on the way, each with whether it works."""
     pool = [source.copy() for source in sources]
     steps = []
-    for _ in range(draw(st.integers(1, 7))):
-        step = draw(st.sampled_from(KINDS))(draw, pool)
+    for _ in range(length):
+        step = draw(st.sampled_from(kinds))(draw, pool)
         before = len(pool)
         try:
             step(pool)
@@ -208,7 +215,46 @@ def programs(draw: st.DrawFn) -> tuple[list[np.ndarray], list[tuple[Step, bool]]
             pool.pop()
             continue
         steps.append((step, True))
-    return sources, steps
+    return steps
+
+
+def value_moves(draw: st.DrawFn, pool: Pool) -> Step:
+    n, m = (draw(st.integers(0, len(pool) - 1)) for _ in range(2))
+    bound = draw(st.floats(0, 12))
+    axis = draw(st.sampled_from([None, 0, -1]))
+    function = draw(
+        st.sampled_from(
+            [
+                lambda x, y: np.sort(x, axis=axis),
+                lambda x, y: np.partition(x, 0, axis=None),
+                lambda x, y: x[plain(x) > bound],
+                lambda x, y: np.where(plain(x) > bound, x, y),
+                lambda x, y: np.compress(np.ravel(plain(x)) > bound, x),
+                lambda x, y: np.extract(plain(x) > bound, x),
+                lambda x, y: np.take(x, [0, -1]),
+                lambda x, y: np.insert(x, 0, y),
+                lambda x, y: np.delete(x, 0),
+                lambda x, y: np.tril(x),
+                lambda x, y: x.copy(),
+            ]
+        )
+    )
+    return appended(lambda pool: function(pool[n], pool[m]))
+
+
+def plain(array: Any) -> np.ndarray:
+    """The cells of either kind of array, to look at."""
+    return array if isinstance(array, np.ndarray | np.generic) else array.values
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> tuple[list[np.ndarray], list[tuple[Step, bool]]]:
+    """Programs that move cells, and write constants that no source has."""
+    first = np.arange(1.0, 7.0)[draw(st.permutations(range(6)))].reshape(2, 3)
+    second = np.arange(7.0, 11.0)[draw(st.permutations(range(4)))]
+    sources = [first, second]
+    kinds = (value_moves, value_moves, indexing, assignment, through_a_view)
+    return sources, completed(draw, sources, kinds, draw(st.integers(1, 6)))
 
 
 def run(sources: list[Any], steps: list[tuple[Step, bool]]) -> Pool:

@@ -278,6 +278,14 @@ def test_probing_of_other_types() -> None:
             picked(t.array("text", np.array(["a", "b", "c"])), k)
 
 
+def test_tracked_arrays_must_be_given() -> None:
+    with arrays.tracking() as t:
+        a, b = t.array("a", X), t.array("b", X)
+        for how in ("annotate", "probe", "everything"):
+            with pytest.raises(ArrayLineageError, match="not given"):
+                arrays.black_box(lambda a: a + b, how=how)(a)
+
+
 def test_experiments_that_show_nothing_are_counted() -> None:
     def strict(a: Any) -> Any:
         if np.isnan(a).any():

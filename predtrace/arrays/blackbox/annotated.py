@@ -148,8 +148,6 @@ def with_object_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(function, types.FunctionType):
         return function
     names = {name: _OBJECT_NUMPY for name, value in function.__globals__.items() if value is np}
-    if not names.keys() & set(function.__code__.co_names):
-        return function
     copy = types.FunctionType(
         function.__code__,
         {**function.__globals__, **names},

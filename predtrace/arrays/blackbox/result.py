@@ -13,6 +13,7 @@ from predtrace.arrays.capture.call import Array, arrays_of
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow
 from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.tracked.decorator import tracked_arrays
 from predtrace.errors import ArrayLineageError
 
 Run = Callable[..., Any]
@@ -31,11 +32,15 @@ class Found:
 def run_once(name: str, run: Run, arrays: Sequence[Array]) -> tuple[Any, tuple[Array, ...]]:
     """A result and its arrays.
 
-    Raises ArrayLineageError if the function writes into its arguments, or gives something
-    else than arrays, numbers, and tuples and lists of them.
+    Raises ArrayLineageError if the function writes into its arguments, uses other tracked
+    arrays, or gives something else than arrays, numbers, and tuples and lists of them.
     """
     copies = [array.copy() for array in arrays]
     result = run(*copies)
+    if next(tracked_arrays(result), None) is not None:
+        raise ArrayLineageError(
+            f"{name} uses a tracked array that it was not given; make it an argument"
+        )
     for number, (array, copy) in enumerate(zip(arrays, copies, strict=True)):
         if not np.array_equal(array, copy, equal_nan=array.dtype.kind in "fcmM"):
             raise ArrayLineageError(

@@ -73,6 +73,11 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         return self._values.dtype
 
     @property
+    def device(self) -> str:
+        """Where the cells are, as the array API standard has it."""
+        return "cpu"
+
+    @property
     def itemsize(self) -> int:
         """Bytes of a cell."""
         return self._values.itemsize

@@ -35,7 +35,10 @@ CREATION = "zeros ones empty full eye identity arange"
 
 
 class Arguments:
-    """Arguments of a call with tracked arrays as operands; `arrays` are these, by position."""
+    """Arguments of a call with tracked arrays as operands; `arrays` are these, by position.
+
+    `has_plain` says whether cells may be among the others that were tracked before.
+    """
 
     def __init__(self, session: Tracking) -> None:
         self.session = session
@@ -50,10 +53,11 @@ class Arguments:
         if isinstance(tree, tuple):
             return tuple(self.wrapped(item) for item in tree)
         if isinstance(tree, list):
+            self.has_plain |= any(isinstance(item, float | complex) for item in tree)
             return [self.wrapped(item) for item in tree]
         if isinstance(tree, dict):
             return {key: self.wrapped(item) for key, item in tree.items()}
-        self.has_plain |= isinstance(tree, np.ndarray) and tree.size > 0
+        self.has_plain |= isinstance(tree, np.ndarray | np.generic) and tree.size > 0
         return tree
 
     def names(self) -> tuple[str, ...]:
