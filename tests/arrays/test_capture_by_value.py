@@ -199,6 +199,35 @@ def test_indexing_moves_cells(shape: tuple[int, ...], data: st.DataObject) -> No
     assert [[int(value)] for value in captured.outputs[0].ravel()] == sources
 
 
+@settings(max_examples=80, deadline=None)
+@given(arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), st.data())
+def test_assignment_moves_cells(shape: tuple[int, ...], data: st.DataObject) -> None:
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    key = data.draw(arrays.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
+    chosen = np.shape(a[key])
+    longer = (1, *chosen) if chosen else ()
+    fitting = [chosen, chosen[1:], (), tuple(1 for _ in chosen), longer]
+    value = np.empty(data.draw(st.sampled_from(fitting)))
+    value.ravel()[:] = -1.0 - np.arange(value.size)
+    captured = capture(operator.setitem, a, key, value)
+    after = captured.outputs[0].ravel()
+    expected = a.copy()
+    expected[key] = value
+    np.testing.assert_array_equal(captured.outputs[0], expected)
+    for sources, numbers in (
+        (flat(captured.raw(0), a), np.where(after >= 0, after, -1)),
+        (flat(captured.raw(1), value), np.where(after < 0, -1 - after, -1)),
+    ):
+        assert sources == [[int(number)] if number >= 0 else [] for number in numbers]
+
+
+def test_writing_a_box_takes_few_rows() -> None:
+    a = np.zeros((300, 400))
+    captured = capture(operator.setitem, a, (slice(100, 200), slice(7, -3)), np.ones(390))
+    assert len(captured.lineage(0)) == 4
+    assert len(captured.lineage(1)) == 1
+
+
 def test_structured_operations_take_one_row() -> None:
     a = np.ones((30, 40))
     for function, options in (

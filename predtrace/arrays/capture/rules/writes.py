@@ -1,23 +1,42 @@
 """Operations that write into their first argument: what is overwritten loses its old lineage.
 
-The operation is run on cell numbers, the written array's own and those of what is written.
+Writing to a box of cells is written down as it is. Otherwise the operation is run on cell
+numbers, the written array's own and those of what is written.
 A mask contributes to the cells in its places, whether it lets them be written or not; an index
 array, to the cells that it chose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from predtrace.arrays.boxes import Shape
-from predtrace.arrays.capture.call import Call, Edge, Edges, Lineage, Operand, edge, plain
-from predtrace.arrays.capture.regions import broadcast
+from predtrace.arrays.capture.call import (
+    Call,
+    Edge,
+    Edges,
+    Lineage,
+    Operand,
+    edge,
+    plain,
+    shape_of,
+)
+from predtrace.arrays.capture.regions import (
+    Limit,
+    broadcast,
+    constant,
+    follow,
+    no_lineage,
+    separable,
+    union,
+)
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.movement import key_numbers
 from predtrace.arrays.capture.sources import Ids, from_ids, ids
+from predtrace.arrays.relation import LineageTable
 
 
 def written(target: Operand, values: Any, write: Callable[[Ids, Ids], Any]) -> Edges:
@@ -34,10 +53,77 @@ def written(target: Operand, values: Any, write: Callable[[Ids, Ids], Any]) -> E
 
 
 def _setitem(call: Call, target: Any, key: Any, value: Any) -> Edges:
+    box = _box(target.shape, key)
+    if box is not None and len(shape_of(value)) <= sum(place.is_kept for place in box):
+        yield Edge(target, _outside(target.shape, box))
+        yield from edge(value, _into_box, target.shape, shape_of(value), box)
+        return
     fixed = plain(key)
     yield from written(target, value, lambda state, numbers: state.__setitem__(fixed, numbers))
     for part in key if isinstance(key, tuple) else (key,):
         yield from edge(part, _chosen_by, target.shape, key, part)
+
+
+class _Place(NamedTuple):
+    """The indices low..high of an axis; `is_kept` if a slice chose them, not a number."""
+
+    low: int
+    high: int
+    is_kept: bool
+
+
+def _box(shape: Shape, key: Any) -> list[_Place] | None:
+    """What a key of numbers and of slices without a step chooses; None for other keys."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if not all(part is Ellipsis or _is_plain(part) for part in parts):
+        return None
+    if not any(part is Ellipsis for part in parts):
+        parts.append(Ellipsis)
+    at = next(place for place, part in enumerate(parts) if part is Ellipsis)
+    parts[at : at + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    places = []
+    for part, size in zip(parts, shape, strict=True):
+        if isinstance(part, slice):
+            start, stop, _ = part.indices(size)
+            places.append(_Place(start, stop - 1, True))
+        else:
+            places.append(_Place(int(part) % size, int(part) % size, False))
+    return places
+
+
+def _is_plain(part: Any) -> bool:
+    if isinstance(part, slice):
+        return part.step in (None, 1)
+    return isinstance(part, int | np.integer) and not isinstance(part, bool)
+
+
+def _outside(shape: Shape, box: Sequence[_Place]) -> LineageTable:
+    """Every cell from itself but for those of the box; two rows an axis, before and behind it."""
+    if any(place.low > place.high for place in box):
+        return broadcast(shape, shape)
+    same = [follow(axis) for axis in range(len(shape))]
+    tables, inside = [no_lineage(shape, shape)], list[Limit]()
+    for axis, (low, high, _) in enumerate(box):
+        for first, last in ((0, low - 1), (high + 1, shape[axis] - 1)):
+            if first <= last:
+                cut = Limit(axis, first, last)
+                tables.append(separable(shape, shape, same, *inside, cut))
+        inside.append(Limit(axis, low, high))
+    return union(*tables)
+
+
+def _into_box(shape: Shape, in_shape: Shape, box: Sequence[_Place]) -> LineageTable:
+    """Every cell of the box from the value's in its place, after broadcasting."""
+    if any(place.low > place.high for place in box):
+        return no_lineage(shape, in_shape)
+    kept = [axis for axis, place in enumerate(box) if place.is_kept]
+    own = kept[len(kept) - len(in_shape) :]
+    axes = [
+        constant(0) if size == 1 else follow(axis, -box[axis].low)
+        for size, axis in zip(in_shape, own, strict=True)
+    ]
+    inside = [Limit(axis, place.low, place.high) for axis, place in enumerate(box)]
+    return separable(shape, in_shape, axes, *inside)
 
 
 def _chosen_by(shape: Shape, key: Any, part: Operand) -> Lineage:
