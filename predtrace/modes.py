@@ -41,6 +41,7 @@ REFINED = "refined"
 NAIVE = "naive"
 MODES = (AUTO, INDEXED, STORED, REPLAYED, REFINED, NAIVE)
 """The modes of answering that there are."""
+_BYTES_A_ROW = 50
 
 
 def choose_mode(job: Job, plan: LineagePlan, mode: str) -> tuple[str, str]:
@@ -126,16 +127,7 @@ def _refined_requests(
     job: Job, graph: OperatorGraph, refined: RefinedPlan
 ) -> dict[int, ScanRequest]:
     target = TargetLink()
-    sets = tuple(
-        SetRequest(
-            node=found.node,
-            source=_set_source(job, graph, found, target),
-            columns=found.columns,
-            predicate=found.predicate,
-            memberships=found.memberships,
-        )
-        for found in refined.sets
-    )
+    sets = _set_requests(job, graph, refined.sets, target)
     # A scan may have columns that the target has, too: the set's get ids of their own.
     first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
     requests = {}
@@ -167,6 +159,21 @@ def _refined_requests(
     return requests
 
 
+def _set_requests(
+    job: Job, graph: OperatorGraph, sets: Sequence[ValueSet], parent: Link
+) -> tuple[SetRequest, ...]:
+    return tuple(
+        SetRequest(
+            node=found.node,
+            source=_set_source(job, graph, found, parent),
+            columns=found.columns,
+            predicate=found.predicate,
+            memberships=found.memberships,
+        )
+        for found in sets
+    )
+
+
 def _set_source(
     job: Job, graph: OperatorGraph, found: ValueSet, target: Link
 ) -> ScanRequest | ReplayedLink:
@@ -184,11 +191,18 @@ def _set_source(
 
 
 def _refinement(job: Job, aggregates: str) -> RefinedPlan:
-    scans = (operator for operator in job.graph if isinstance(operator, Scan))
-    sizes = {source.name: sum(file.size for file in source.files) for source in job.sources}
-    return _inferred_refinement(
-        job.graph, job.root, aggregates, tuple((scan.id, sizes[scan.table]) for scan in scans)
-    )
+    return _inferred_refinement(job.graph, job.root, aggregates, _scan_rows(job))
+
+
+def _scan_rows(job: Job) -> tuple[tuple[int, float], ...]:
+    """The rows of every scan, by node; guessed from bytes where the job did not count them."""
+    rows = {
+        source.name: sum(
+            file.size / _BYTES_A_ROW if file.rows is None else file.rows for file in source.files
+        )
+        for source in job.sources
+    }
+    return tuple((op.id, rows[op.table]) for op in job.graph if isinstance(op, Scan))
 
 
 @functools.lru_cache(maxsize=64)
@@ -200,11 +214,11 @@ def _naive(operators: tuple[Operator, ...], root: int, aggregates: str) -> tuple
 
 @functools.lru_cache(maxsize=64)
 def _inferred_refinement(
-    operators: tuple[Operator, ...], root: int, aggregates: str, sizes: tuple[tuple[int, int], ...]
+    operators: tuple[Operator, ...], root: int, aggregates: str, rows: tuple[tuple[int, float], ...]
 ) -> RefinedPlan:
     from predtrace.inference.refinement import infer_refinement
 
-    return infer_refinement(OperatorGraph(operators, root), aggregates, dict(sizes))
+    return infer_refinement(OperatorGraph(operators, root), aggregates, dict(rows))
 
 
 def _stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
@@ -228,22 +242,26 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
     links: dict[int, Link] = {0: TargetLink()}
     if not plan.intermediates:
         return links
-    replays = {replay.binding: replay for replay in _replays(job.graph, job.root, plan)}
+    replays = {
+        replay.binding: replay for replay in _replays(job.graph, job.root, plan, _scan_rows(job))
+    }
     sources = {source.name for source in job.sources if source.has_row_numbers}
     numbered = {scan.id for scan in graph.scans() if scan.table in sources}
     for item in plan.intermediates:
         refuse_unrepeatable(graph, item.node)
-        parent = links[item.parent]
+        parent, replay = links[item.parent], replays[item.binding]
         bound = {scan.node for scan in plan.scans if scan.binding == item.binding}
         carried, identities = carrying(graph, item.node, bound & numbered)
         links[item.binding] = ReplayedLink(
             graph=carried,
             node=item.node,
-            scans=_restricted(job, graph, replays[item.binding].restrictions, parent),
+            scans=_restricted(job, graph, replay.restrictions, parent),
             columns=item.columns,
             predicate=item.predicate,
             parent=parent,
             identities=identities,
+            sets=_set_requests(job, graph, replay.sets, parent),
+            memberships={one.node: one.memberships for one in replay.restrictions},
         )
     return links
 
@@ -263,11 +281,16 @@ def _restricted(
 
 
 @functools.lru_cache(maxsize=64)
-def _replays(operators: tuple[Operator, ...], root: int, plan: LineagePlan) -> tuple[Replay, ...]:
+def _replays(
+    operators: tuple[Operator, ...],
+    root: int,
+    plan: LineagePlan,
+    rows: tuple[tuple[int, float], ...],
+) -> tuple[Replay, ...]:
     # Finding them takes the solver, which a question to stored results does without.
     from predtrace.inference.replay import infer_replays
 
-    return infer_replays(OperatorGraph(operators, root), plan)
+    return infer_replays(OperatorGraph(operators, root), plan, dict(rows))
 
 
 def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:

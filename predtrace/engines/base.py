@@ -67,8 +67,9 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The rows of node `node` of a graph that `predicate` selects, given the rows of `parent`.
 
     They are computed again: `scans` gives per scan under the node (by its id) which of
-    its rows that takes, the predicate being sufficient for what is looked up. The graph
-    may carry the `identities` of scans (by id) up to the node. Links of this kind are told
+    its rows that takes, the predicate being sufficient for what is looked up. Of these rows
+    those are enough that are in the value sets `sets`, as `memberships` says by scan. The
+    graph may carry the `identities` of scans (by id) up to the node. Links of this kind are told
     apart by object identity.
     """
 
@@ -79,6 +80,8 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     predicate: Expr
     parent: Link
     identities: dict[int, Identity] = {}
+    sets: tuple[SetRequest, ...] = ()
+    memberships: dict[int, tuple[Membership, ...]] = {}
 
 
 class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -148,7 +151,7 @@ def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
     for link in links_of(requests):
         yield link.predicate
         yield from (scan.predicate for scan in scans_of(link))
-        if isinstance(link, RefinedLink):
+        if isinstance(link, (ReplayedLink, RefinedLink)):
             for values in link.sets:
                 yield values.predicate
                 yield from (membership.condition for membership in values.memberships)
@@ -157,8 +160,11 @@ def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
 def scans_of(link: LookedUp) -> Iterator[ScanRequest]:
     """The scans that computing a link's rows reads."""
     match link:
-        case ReplayedLink(scans=scans):
+        case ReplayedLink(scans=scans, sets=sets):
             yield from scans.values()
+            for request in sets:
+                if isinstance(request.source, ScanRequest):
+                    yield request.source
         case RefinedLink(sets=sets):
             for request in sets:
                 if isinstance(request.source, ReplayedLink):

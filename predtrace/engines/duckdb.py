@@ -53,7 +53,7 @@ from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.query import FILE, Bound, FetchQuery, Queries, RowsQuery
-from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query
+from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
 from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.errors import EngineError
@@ -268,12 +268,14 @@ class DuckDBEvaluation:
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
         """The rows of a node, computed again from what it needs of the sources."""
+        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
         scans = {
             node: self._queries.restricted(
                 self._source(request.source, request.columns),
                 request,
                 self._bound(request.link),
                 link.identities.get(node),
+                cuts.get(node),
             )
             for node, request in link.scans.items()
         }

@@ -112,7 +112,9 @@ def source_relation(
     taken = [
         exp.alias_(_column(source, column, stored), physical_name(column.id)) for column in columns
     ]
-    file = exp.column(_FILE_COLUMN, quoted=True)
+    # Of a single file the name need not be looked up for every row.
+    only = len(source.files) == 1
+    file = text_literal(source.files[0].path) if only else exp.column(_FILE_COLUMN, quoted=True)
     kind = exp.DataType.build(file_type, dialect="duckdb", udt=True)
     taken.append(exp.alias_(exp.Cast(this=file, to=kind), FILE))
     taken.append(exp.alias_(exp.column(_ROW_COLUMN), ROW))

@@ -8,7 +8,7 @@ Shared by the SQL engines. The relations that queries read are given by name:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -124,9 +124,13 @@ class Queries:
         request: ScanRequest,
         bound: Bound,
         identity: Identity | None = None,
+        cut: Callable[[exp.Select], exp.Select] | None = None,
     ) -> exp.Expr:
-        """A scan's rows that satisfy its predicate for some bound row, each once."""
-        if request.predicate == TRUE and identity is None:
+        """A scan's rows that satisfy its predicate for some bound row, each once.
+
+        `cut` restricts the rows of ``s`` further.
+        """
+        if request.predicate == TRUE and identity is None and cut is None:
             return source
         columns: list[exp.Expr] = [
             exp.column(physical_name(column.id), table="s") for column in request.columns
@@ -137,7 +141,10 @@ class Queries:
                 for name, column in ((FILE, identity.file), (ROW, identity.row))
             ]
         plain = self.telling_apart(False)
-        return plain.match(source, request.predicate, bound).project(*columns).subquery()
+        match = plain.match(source, request.predicate, bound)
+        if cut is not None:
+            match = msgspec.structs.replace(match, body=cut(match.body))
+        return match.project(*columns).subquery()
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""

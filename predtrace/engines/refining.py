@@ -8,20 +8,30 @@ so that an unchanged number of them means an unchanged set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.base import TARGET, RefinedLink, SetRequest, Targets, physical_name
+from predtrace.engines.base import (
+    TARGET,
+    RefinedLink,
+    ReplayedLink,
+    SetRequest,
+    Targets,
+    physical_name,
+)
 from predtrace.engines.query import Bound, Queries
 from predtrace.inference.plan import Membership
-from symbolic.expr import TRUE, Column, call, conjuncts, params_of
+from symbolic.expr import TRUE, Column, Expr, call, conjuncts, params_of
 
 MOST_PASSES = 12
 """Cyclic joins may narrow down one tuple a pass: after so many the answer stays as it is."""
 _GIVEN = "given"
+
+Cut: TypeAlias = Callable[[exp.Select], exp.Select]
+"""Restricts the rows of ``s`` in a query."""
 
 
 class Workspace(Protocol):
@@ -43,23 +53,30 @@ class Refined(msgspec.Struct, frozen=True):
 
 
 class Refiner:
-    """Computes the value sets of one question."""
+    """Computes the value sets of one question; `together`, one of each for all target rows."""
 
-    def __init__(self, workspace: Workspace, queries: Queries, targets: Bound) -> None:
+    def __init__(
+        self, workspace: Workspace, queries: Queries, targets: Bound, *, together: bool = False
+    ) -> None:
         self._workspace = workspace
-        self._single = targets.rows == 1 and targets.values is not None
+        self._single = together or (targets.rows == 1 and targets.values is not None)
         self._queries = queries.telling_apart(not self._single)
         self._targets = self._numbered(targets)
         self._tables: dict[int, str] = {}
         self._rows: dict[int, int] = {}
         self._columns: dict[int, tuple[Column, ...]] = {}
 
-    def run(self, sets: Sequence[SetRequest], *, acyclic: bool) -> Refined:
-        """Compute and reduce; after two passes an acyclic join has nothing left to lose."""
+    def compute(self, sets: Sequence[SetRequest]) -> list[SetRequest]:
+        """The first pass: compute the sets that have columns, each cut by those before it."""
         used = [request for request in sets if request.columns]
         self._columns = {request.node: request.columns for request in used}
         for request in used:
             self._compute(request)
+        return used
+
+    def run(self, sets: Sequence[SetRequest], *, acyclic: bool) -> Refined:
+        """Compute and reduce; after two passes an acyclic join has nothing left to lose."""
+        used = self.compute(sets)
         passes = 1
         most = 2 if acyclic else MOST_PASSES
         changed = len(used) > 1
@@ -88,7 +105,7 @@ class Refiner:
     def _compute(self, request: SetRequest) -> None:
         source = self._workspace.set_source(request)
         match = self._queries.match(source, request.predicate, self._targets)
-        body = self._joined(match.body, request, match.target)
+        body = self.within(match.body, request.memberships, request.predicate, match.target)
         columns = [_of("s", column.id) for column in request.columns]
         query = body.select(exp.alias_(match.target.copy(), TARGET), *columns).distinct()
         self._keep(request.node, query)
@@ -98,7 +115,12 @@ class Refiner:
         if not any(m.node in self._tables for m in request.memberships):
             return False
         table = exp.alias_(exp.to_table(self._tables[request.node]), "s", table=True)
-        body = self._joined(exp.Select().from_(table), request, exp.column(TARGET, table="s"))
+        body = self.within(
+            exp.Select().from_(table),
+            request.memberships,
+            request.predicate,
+            exp.column(TARGET, table="s"),
+        )
         columns = [_of("s", column.id) for column in request.columns]
         query = body.select(exp.column(TARGET, table="s"), *columns)
         before = self._rows[request.node]
@@ -109,15 +131,25 @@ class Refiner:
     def _keep(self, node: int, query: exp.Query) -> None:
         self._tables[node], self._rows[node] = self._workspace.materialized(query)
 
-    def _joined(self, body: exp.Select, request: SetRequest, target: exp.Expr) -> exp.Select:
-        """The rows whose memberships hold in the sets computed so far."""
-        for number, membership in enumerate(request.memberships):
+    def within(
+        self,
+        body: exp.Select,
+        memberships: Sequence[Membership],
+        predicate: Expr,
+        target: exp.Expr,
+    ) -> exp.Select:
+        """The rows of ``s`` whose memberships hold in the sets computed so far.
+
+        They are known to satisfy `predicate`.
+        """
+        present = conjuncts(predicate)
+        for number, membership in enumerate(memberships):
             table = self._tables.get(membership.node)
             if table is None:
                 continue
             name = f"m{number}"
             on: list[exp.Expr] = [
-                (exp.EQ if self._never_null(request, column) else exp.NullSafeEQ)(
+                (exp.EQ if call("is_not_null", column) in present else exp.NullSafeEQ)(
                     this=_of("s", column.id), expression=_of(name, theirs)
                 )
                 for theirs, column in pairs(membership)
@@ -131,8 +163,19 @@ class Refiner:
             body = body.join(other, on=exp.and_(*on), join_type="semi")
         return body
 
-    def _never_null(self, request: SetRequest, column: Column) -> bool:
-        return call("is_not_null", column) in conjuncts(request.predicate)
+
+def cuts_of(
+    link: ReplayedLink, workspace: Workspace, queries: Queries, bound: Bound
+) -> dict[int, Cut]:
+    """What cuts the scans of a replay down to the value sets that it names."""
+    refiner = Refiner(workspace, queries, bound, together=True)
+    refiner.compute(link.sets)
+
+    def cut(node: int) -> Cut:
+        memberships, predicate = link.memberships[node], link.scans[node].predicate
+        return lambda body: refiner.within(body, memberships, predicate, exp.null())
+
+    return {node: cut(node) for node, found in link.memberships.items() if found}
 
 
 def pairs(membership: Membership) -> list[tuple[int, Column]]:

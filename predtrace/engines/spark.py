@@ -34,7 +34,7 @@ from predtrace.engines.base import (
 from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
-from predtrace.engines.refining import Refined, Refiner, bound_query
+from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
 from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.values import arrow_type, row_literals, with_file_dictionary
@@ -277,12 +277,14 @@ class SparkEvaluation:
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
         """The rows of a node, computed again from what it needs of the sources."""
+        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
         scans = {
             node: self._queries.restricted(
                 self._source(request.source, request.columns, identity=False),
                 request,
                 self._bound(request.link),
                 link.identities.get(node),
+                cuts.get(node),
             )
             for node, request in link.scans.items()
         }

@@ -75,20 +75,6 @@ class LineagePlan(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
 
 
-class Restriction(msgspec.Struct, frozen=True):
-    """The rows of scan `node` that a replay needs; params are those of the lookup."""
-
-    node: int
-    predicate: Expr
-
-
-class Replay(msgspec.Struct, frozen=True):
-    """How to compute intermediate `binding` again: what to restrict its scans by."""
-
-    binding: int
-    restrictions: tuple[Restriction, ...]
-
-
 class Membership(msgspec.Struct, frozen=True):
     """The tuple of `args` is among the tuples of `columns` (ids) in the value set of `node`.
 
@@ -100,6 +86,28 @@ class Membership(msgspec.Struct, frozen=True):
     columns: tuple[int, ...]
     args: tuple[Column, ...]
     condition: Expr = TRUE
+
+
+class Restriction(msgspec.Struct, frozen=True):
+    """The rows of scan `node` that a replay needs; params are those of the lookup.
+
+    Of the rows that satisfy `predicate` those are enough whose `memberships` hold.
+    """
+
+    node: int
+    predicate: Expr
+    memberships: tuple[Membership, ...] = ()
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """How to compute intermediate `binding` again: what to restrict its scans by.
+
+    `sets` are the value sets that memberships name, in the order to compute them in.
+    """
+
+    binding: int
+    restrictions: tuple[Restriction, ...]
+    sets: tuple[ValueSet, ...] = ()
 
 
 class ValueSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,12 @@ lookup is applied to what was computed again. `docs/soundness.md` has the argume
 
 from __future__ import annotations
 
-from predtrace.inference.plan import LineagePlan, Replay, Restriction
+from collections.abc import Mapping
+
+import msgspec
+
+from predtrace.inference.narrowing import narrowed
+from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction
 from predtrace.inference.precise import Pushdown, rebind
 from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
@@ -28,11 +33,31 @@ _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
 """Operators that optimizers move conditions of single tables through."""
 
 
-def infer_replays(graph: OperatorGraph, plan: LineagePlan) -> tuple[Replay, ...]:
-    """For every intermediate of the plan, how to do without it."""
-    return tuple(
-        Replay(item.binding, sufficient(graph, item.node, item.predicate, item.parent))
-        for item in plan.intermediates
+def infer_replays(
+    graph: OperatorGraph, plan: LineagePlan, rows: Mapping[int, float] | None = None
+) -> tuple[Replay, ...]:
+    """For every intermediate of the plan, how to do without it.
+
+    `rows` gives row counts of scans by node, to tell what pays off.
+    """
+    return tuple(_replay(graph, item, rows or {}) for item in plan.intermediates)
+
+
+def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float]) -> Replay:
+    lookup = rebind(item.predicate, 0)
+    pushdown = Pushdown(graph, "whole", SUFFICIENT)
+    plain = sufficient(graph, item.node, lookup)
+    restrictions, sets = narrowed(pushdown, item.node, lookup, plain, rows)
+    return Replay(
+        item.binding,
+        tuple(
+            msgspec.structs.replace(one, predicate=rebind(one.predicate, item.parent))
+            for one in restrictions
+        ),
+        tuple(
+            msgspec.structs.replace(one, predicate=rebind(one.predicate, item.parent))
+            for one in sets
+        ),
     )
 
 

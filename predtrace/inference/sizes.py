@@ -182,14 +182,15 @@ def width(data_type: DataType) -> int:
 def _selectivity(term: Expr) -> float:
     if isinstance(term, Call):
         if term.function == "or":
-            return min(1.0, sum(_all(arg) for arg in term.args))
+            return min(1.0, sum(selectivity(arg) for arg in term.args))
         if term.function == "not":
-            return 1.0 - 0.5 * _all(term.args[0])
+            return 1.0 - 0.5 * selectivity(term.args[0])
         return _SELECTIVITY.get(term.function, _DEFAULT_SELECTIVITY)
     return _DEFAULT_SELECTIVITY
 
 
-def _all(predicate: Expr) -> float:
+def selectivity(predicate: Expr) -> float:
+    """The estimated share of rows that satisfy a predicate without joins."""
     result = 1.0
     for term in conjuncts(predicate):
         result *= _selectivity(term)
