@@ -116,7 +116,7 @@ inputs = st.lists(st.sampled_from(DOMAIN), min_size=SIZE, max_size=SIZE).map(np.
 
 
 @given(bodies(control=True), inputs)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_values_that_decide_give_a_superset(body: Any, x: np.ndarray) -> None:
     function = function_of(body)
     found, answer = asked(function, x)

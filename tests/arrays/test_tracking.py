@@ -17,6 +17,7 @@ from predtrace import arrays
 from predtrace.arrays import LineageArray, Quality
 from predtrace.arrays.capture.call import UntrackedCallError
 from predtrace.arrays.tracked.methods import REFUSED
+from predtrace.arrays.tracked.operations import carry_out
 from predtrace.errors import ArrayLineageError
 from tests.arrays.programs import ERRORS, moves, programs, run
 
@@ -29,7 +30,7 @@ def cells(answer: arrays.Answer) -> list[Any]:
 
 
 @given(programs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_random_programs(program: Any) -> None:
     sources, steps = program
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -59,7 +60,7 @@ def test_random_programs(program: Any) -> None:
 
 
 @given(moves())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_moved_cells_come_from_where_their_value_does(program: Any) -> None:
     sources, steps = program
     with arrays.tracking() as t:
@@ -264,6 +265,12 @@ def test_functions_without_a_rule() -> None:
         answer = np.unique(t.array("a", X), axis=0).lineage.backward((0, 0), to="a")
         assert (answer.count(), answer.label) == (12, Quality.SUPERSET)
         assert "unique" in answer.reasons[0]
+        with pytest.raises(UntrackedCallError, match="save"):
+            np.save("never", t.array("b", X))
+        with pytest.raises(UntrackedCallError, match="something else"):
+            carry_out(t, lambda a: {"a": a}, "__call__", (t.array("c", X),), {})
+    with pytest.raises(ArrayLineageError, match="guess"):
+        arrays.Tracking(unknown="guess")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,11 +15,12 @@ from predtrace.arrays.capture.call import (
     Operand,
     UntrackedCallError,
     arrays_of,
+    operands_of,
     plain,
 )
 from predtrace.arrays.capture.capture import as_table, capture_call
 from predtrace.arrays.capture.regions import everything
-from predtrace.arrays.capture.registry import shape_only
+from predtrace.arrays.capture.registry import reason_against, shape_only
 from predtrace.arrays.capture.rule import numpy_function
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
@@ -69,7 +70,8 @@ class Arguments:
 class Done:
     """A call that was carried out: its result, the arrays in it, and their lineage.
 
-    `targets` are the arrays that outputs are written into, None for new ones.
+    `targets` are the arrays that outputs are written into, None for new ones. `writes` marks
+    operations that only write, and give nothing.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Done:
     outputs: tuple[Array, ...]
     flows: tuple[Flow, ...]
     targets: tuple[LineageArray | None, ...] = ()
+    writes: bool = False
 
 
 def carry_out(
@@ -105,11 +108,11 @@ def carry_out(
         try:
             done = _by_rule(function, method, wrapped, options, out)
         except UntrackedCallError:
-            if session.unknown == "refuse" or targets:
+            name = getattr(function, "__name__", "")
+            if session.unknown == "refuse" or targets or reason_against(name):
                 raise
             done = _by_everything(function, method, wrapped, options)
-        writes = done.result is None
-        done = _with_targets(done, (given.arrays[0],) if writes else targets)
+        done = replace(done, targets=(given.arrays[0],) if done.writes else targets)
     return record(done, given, wrapped, options)
 
 
@@ -132,7 +135,7 @@ def record(done: Done, given: Arguments, args: Any, kwargs: dict[str, Any]) -> A
         else:
             target.write(values, name)
             arrays.append(target)
-    return None if done.result is None else _rebuilt(done.result, iter(arrays))
+    return None if done.writes else _rebuilt(done.result, iter(arrays))
 
 
 def _by_rule(
@@ -149,7 +152,8 @@ def _by_rule(
         reason = "" if quality is Quality.PRECISE else f"{captured.name}: {captured.rule.meaning}"
         table = as_table(edge.lineage)
         flows.append(Flow(edge.output, edge.operand.position, table, quality, reason))
-    return Done(captured.name, captured.result, captured.outputs, tuple(flows))
+    writes = captured.rule.writes
+    return Done(captured.name, captured.result, captured.outputs, tuple(flows), writes=writes)
 
 
 def _by_everything(
@@ -158,7 +162,7 @@ def _by_everything(
     """Every cell of every output from every cell of every operand."""
     name = getattr(function, "__name__", "call")
     called = function if method == "__call__" else getattr(function, method)
-    before = given_values((args, kwargs))
+    before = [operand.value for operand in operands_of((args, kwargs))]
     copies = [operand.copy() for operand in before]
     result = called(*plain(args), **plain(kwargs))
     for array, copy in zip(before, copies, strict=True):
@@ -168,6 +172,10 @@ def _by_everything(
                 f"numpy.{name} is not tracked: it wrote into its argument; give it a copy"
             )
     outputs = tuple(array.copy() for array in arrays_of(result))
+    if any(output.dtype == object for output in outputs):
+        raise UntrackedCallError(
+            f"numpy.{name} is not tracked: it gives something else than arrays"
+        )
     reason = f"{name}: it has no rule, so all cells"
     flows = tuple(
         Flow(k, n, everything(output.shape, operand.shape), Quality.SUPERSET, reason)
@@ -175,17 +183,6 @@ def _by_everything(
         for n, operand in enumerate(before)
     )
     return Done(name, result, outputs, flows)
-
-
-def given_values(tree: Any) -> list[Array]:
-    """The arrays of all operands of nested arguments, by position."""
-    from predtrace.arrays.capture.call import operands_of
-
-    return [operand.value for operand in operands_of(tree)]
-
-
-def _with_targets(done: Done, targets: tuple[LineageArray | None, ...]) -> Done:
-    return Done(done.name, done.result, done.outputs, done.flows, targets)
 
 
 def _targets(function: Callable[..., Any], out: Any) -> tuple[LineageArray | None, ...]:

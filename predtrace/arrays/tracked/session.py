@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +43,10 @@ _KINDS = "biufcmMSU"
 class Tracking:
     """Makes tracked arrays, and records their operations in `store`.
 
-    `unknown` says what happens to numpy functions and arguments whose lineage is not known:
-    "refuse" them, or say that "everything" came from everything, a superset. A tracking must
-    not be used by several threads at once.
+    `unknown` says what happens to numpy functions without a rule, and to arguments that rules
+    don't know: "refuse" them, or say that "everything" came from everything, a superset.
+    Functions that there is a reason against are refused. A tracking must not be used by
+    several threads at once.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class Tracking:
         store: ArrayStore | str | os.PathLike[str] | None = None,
         unknown: Unknown = "refuse",
     ) -> None:
+        if unknown not in get_args(Unknown):
+            raise ArrayLineageError(f"unknown={unknown!r} is none of {get_args(Unknown)}")
         self.store = store if isinstance(store, ArrayStore) else ArrayStore(store)
         self.unknown = unknown
         self._decided = ""
