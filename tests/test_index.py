@@ -489,3 +489,28 @@ def test_values_are_found_as_targets_are_compared(
     kinds_seen = list(dict.fromkeys(map(plain, rows)))
     assert groups.tolist() == [kinds_seen.index(plain(row)) for row in rows]
     assert [plain(rows[first]) for first in firsts.tolist()] == kinds_seen
+
+
+def test_built_without_stored_results(tmp_path: Path) -> None:
+    pipeline = pipeline_of(self_join())
+    job, (reference, _) = make_job(tmp_path, pipeline)
+    replace_job(job.folder, msgspec.structs.replace(job.record, intermediates=()))
+    job = open_job(job.folder.parent, job.id)
+    job.build_index()
+    rows = reference.distinct_rows()
+    answer = job.lineage([*rows, rows[0]], mode="indexed")
+    check_answer(answer, reference, pipeline.graph, rows)
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_built_by_spark(spark: Any, tmp_path: Path, files: int) -> None:
+    job = job_of(tmp_path, self_join())
+    job = split_source(job) if files > 1 else job
+    job.build_index(engine="spark", spark=spark)
+    for target in ({"dept": "a"}, "total > 0", [{"dept": None}, {"dept": "b"}]):
+        ours, theirs = (job.lineage(target, mode=mode) for mode in ("indexed", "stored"))
+        assert ids(ours) == ids(theirs)
+    one, other = (job.lineage({"dept": "a"}, mode=m).scan("s0") for m in ("indexed", "stored"))
+    assert one.to_spark(spark).count() == other.count()
+    found = [job.forward("s1", where="id = 2", engine=e, spark=spark) for e in ("spark", "duckdb")]
+    assert found[0].row_numbers().tolist() == found[1].row_numbers().tolist()
