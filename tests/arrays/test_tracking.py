@@ -279,6 +279,7 @@ def test_functions_without_a_rule() -> None:
         lambda a: np.add(a, 1, out=np.zeros((3, 4))),
         lambda a: operator.iadd(np.zeros((3, 4)), a),
         lambda a: np.copyto(np.zeros((3, 4)), a),
+        lambda a: np.copyto(dst=a, src=a),
         lambda a: np.save("never", a),
         lambda a: np.array([a, a], like=a),
     ],
@@ -364,6 +365,10 @@ def test_pythons_own() -> None:
         assert f"{a[0, 1]:.1f} {a[0]}" == "1.0 [0. 1. 2. 3.]"
         assert "LineageArray('a'" in repr(a)
         assert 5.0 in a
+        assert round(a[1, 1] / 3, 1).values == 1.7
+        assert round(a[1, 1] / 3).values == 2
+        with pytest.raises(TypeError, match="numbers"):
+            round(a)
         assert np.shape(a) == (3, 4)
         with pytest.raises(ArrayLineageError, match="pickled"):
             pickle.dumps(a)

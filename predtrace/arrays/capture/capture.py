@@ -114,7 +114,9 @@ def capture_call(
         scratch = tuple(None if target is None else target.value.copy() for target in out)
         options["out"] = scratch if isinstance(function, np.ufunc) else scratch[0]
     if rule.writes:
-        target = args[0] if args else None
+        if not args:
+            raise UntrackedCallError(f"{name} needs the array that it writes to as first argument")
+        target = args[0]
         if not isinstance(target, Operand):
             raise UntrackedCallError(
                 f"{name} writes tracked cells into an array that is not tracked: track that, too"

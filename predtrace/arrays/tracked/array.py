@@ -199,6 +199,12 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         self.session.decide(self.name, how)
         return self._values
 
+    def __round__(self, digits: int | None = None) -> Any:
+        if not self.is_number:
+            raise TypeError("round() is for numbers; use numpy.round")
+        rounded = np.round(self, digits or 0)
+        return rounded.astype(np.int64) if digits is None else rounded
+
     def __repr__(self) -> str:
         return f"LineageArray({self.name!r},\n{self._values!r})"
 
