@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
 from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
 
-from predtrace.inference import infer
-from predtrace.inference.plan import PRECISE, LineagePlan, RefinedPlan, Restriction, ValueSet
+from predtrace.inference import infer, narrowing
+from predtrace.inference.narrowing import narrowed
+from predtrace.inference.plan import (
+    PRECISE,
+    LineagePlan,
+    Membership,
+    RefinedPlan,
+    Restriction,
+    ValueSet,
+)
+from predtrace.inference.precise import Pushdown
 from predtrace.inference.refinement import infer_refinement
 from predtrace.inference.replay import infer_replays, sufficient, unrepeatable
+from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Scan
-from symbolic.expr import TRUE, Column, conjunction, same
+from pushdown.operators import (
+    AggregateCall,
+    Aggregation,
+    AntiJoin,
+    Assignment,
+    Filter,
+    GroupBy,
+    InnerJoin,
+    Operator,
+    OuterJoin,
+    Scan,
+    SemiJoin,
+)
+from symbolic.expr import TRUE, Column, Literal, call, conjunction, same
+from symbolic.types import INTEGER
 from tests.reference import ReferenceResult, evaluate_plan, trace_graph
 from tests.reference.functions import Settings
 from tests.reference.joins import matching
@@ -34,24 +61,58 @@ def replayed_outputs(
     restrictions: Sequence[Restriction],
     bound: _Bound,
     binding: int,
+    sets: Sequence[ValueSet] = (),
 ) -> list[Row]:
     """The rows of a node over scans that keep only what the restrictions select."""
     kept: dict[str, list[Row]] = {}
     operators = []
-    by_node = {restriction.node: restriction.predicate for restriction in restrictions}
+    by_node = {restriction.node: restriction for restriction in restrictions}
+    found: dict[int, list[Row]] = {}
+    for one in sets:
+        rows = list(tables[graph[one.node].table])
+        picked = _selected(
+            rows, graph.output(one.node), one.predicate, binding, {binding: bound}, Settings("UTC")
+        )
+        chosen = [rows[index] for index in picked]
+        found[one.node] = within(chosen, graph, one.node, one.memberships, found)
     for below in graph.top_down(node):
         operator = graph[below]
         if isinstance(operator, Scan):
             rows = list(tables[operator.table])
             picked = _selected(
-                rows, operator.columns, by_node[below], binding, {binding: bound}, Settings("UTC")
+                rows,
+                operator.columns,
+                by_node[below].predicate,
+                binding,
+                {binding: bound},
+                Settings("UTC"),
             )
             name = f"scan {below}"
-            kept[name] = [rows[index] for index in picked]
+            chosen = [rows[index] for index in picked]
+            kept[name] = within(chosen, graph, below, by_node[below].memberships, found)
             operator = msgspec.structs.replace(operator, table=name, occurrence=1)
         operators.append(operator)
     replayed = trace_graph(OperatorGraph(operators, node), kept, keep_outputs=True)
     return list(replayed.outputs[node])
+
+
+def within(
+    rows: list[Row],
+    graph: OperatorGraph,
+    node: int,
+    memberships: Sequence[Membership],
+    sets: Mapping[int, list[Row]],
+) -> list[Row]:
+    """The rows of a node whose memberships hold; `sets` has the rows of value sets by node."""
+    for membership in memberships:
+        other = graph.output(membership.node)
+        columns = [c for i in membership.columns for c in other if c.id == i]
+        condition = conjunction(*map(same, membership.args, columns), membership.condition)
+        found = matching(
+            rows, graph.output(node), sets[membership.node], other, condition, Settings("UTC")
+        )
+        rows = [row for row, match in zip(rows, found, strict=True) if match]
+    return rows
 
 
 def replay(
@@ -70,6 +131,7 @@ def replay(
             replays[item.binding].restrictions,
             bindings[item.parent],
             item.parent,
+            replays[item.binding].sets,
         )
         outputs[item.node] = rows
         stored = project(rows, graph.output(item.node), item.columns)
@@ -101,7 +163,10 @@ def test_replay_is_precise(aggregates: str, pipeline: Pipeline) -> None:
 @given(pipeline=pipelines(operators=6))
 @settings(max_examples=count(40))
 def test_every_node_can_be_replayed(pipeline: Pipeline) -> None:
-    """Sufficient predicates give the selected rows of any node as the full run gave them."""
+    """Sufficient predicates give the selected rows of any node as the full run gave them.
+
+    So do they with all memberships that there are, whether or not these pay off.
+    """
     graph, tables = pipeline
     assume(not unrepeatable(graph, graph.root))
     reference = trace_graph(graph, tables, keep_outputs=True)
@@ -111,18 +176,31 @@ def test_every_node_can_be_replayed(pipeline: Pipeline) -> None:
             continue
         lookup = infer_lookup(columns[:1])
         restrictions = sufficient(graph, node, lookup)
+        pushdown = Pushdown(graph, "whole", SUFFICIENT)
+        with all_pay_off():
+            fewer, sets = narrowed(pushdown, node, lookup, restrictions, {})
+        event("narrowed" if any(one.memberships for one in fewer) else "not narrowed")
         rows = list(reference.outputs[node])
         for row in dict.fromkeys(rows):
             bound = _Bound(columns, [row])
             again = replayed_outputs(graph, tables, node, restrictions, bound, 0)
+            less = replayed_outputs(graph, tables, node, fewer, bound, 0, sets)
             picked = [
                 [
                     found[i]
                     for i in _selected(found, columns, lookup, 0, {0: bound}, Settings("UTC"))
                 ]
-                for found in (rows, again)
+                for found in (rows, again, less)
             ]
             assert sorted(map(repr, picked[0])) == sorted(map(repr, picked[1]))
+            assert sorted(map(repr, picked[0])) == sorted(map(repr, picked[2]))
+
+
+@contextmanager
+def all_pay_off() -> Iterator[None]:
+    """Narrowing takes every membership, whatever it is estimated to cost."""
+    with mock.patch.multiple(narrowing, _MUCH_SMALLER=math.inf, _READ=math.inf):
+        yield
 
 
 def infer_lookup(columns: tuple[Column, ...]) -> Any:
@@ -217,3 +295,57 @@ def test_refinement_of_small_graphs(pipeline: Pipeline) -> None:
             assert answer.rows >= expected[node]
             if answer.label == PRECISE:
                 assert answer.rows == expected[node]
+
+
+K, V, Q, K2, Q2, KEY, N = (Column(id, name, INTEGER) for id, name in enumerate("kvqgrzn", start=1))
+SMALL = st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2])] * 2), max_size=5)
+
+
+def _grouped_side(join: type[Operator], kind: dict[str, str], picked: int) -> OperatorGraph:
+    """Some of `p`, joined in some way with the groups of `b`: they are few of its keys."""
+    condition = call("eq", K, KEY)
+    count_rows = Aggregation(N, AggregateCall("count", (), INTEGER))
+    chosen = call("eq", V, Literal(picked, INTEGER))
+    return OperatorGraph(
+        [
+            Scan(id=1, table="p", occurrence=1, columns=(K, V)),
+            Filter(id=2, input=1, condition=chosen),
+            Scan(id=3, table="b", occurrence=1, columns=(K2, Q2)),
+            GroupBy(id=4, input=3, keys=(Assignment(KEY, K2),), aggregations=(count_rows,)),
+            join(id=5, left=2, right=4, condition=condition, **kind),
+        ],
+        5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("join", "kind"),
+    [
+        (InnerJoin, {}),
+        (SemiJoin, {}),
+        (AntiJoin, {}),
+        *((OuterJoin, {"kind": kind}) for kind in ("left", "right", "full")),
+    ],
+)
+@given(picked=st.integers(0, 2), p=SMALL, b=SMALL)
+@settings(max_examples=count(15))
+def test_groups_are_cut_down_by_what_they_are_joined_with(
+    join: type[Operator], kind: dict[str, str], picked: int, p: list[Row], b: list[Row]
+) -> None:
+    graph, tables = _grouped_side(join, kind, picked), {"p": p, "b": b}
+    lookup = infer_lookup((V,))
+    plain = sufficient(graph, 5, lookup)
+    with all_pay_off():
+        fewer, sets = narrowed(Pushdown(graph, "whole", SUFFICIENT), 5, lookup, plain, {})
+    cut_down = {one.node for one in fewer if one.memberships}
+    assert cut_down == ({3} if kind.get("kind") not in ("right", "full") else set())
+    columns = graph.output()
+    rows = list(trace_graph(graph, tables, keep_outputs=True).outputs[5])
+    for row in dict.fromkeys(rows):
+        bound = _Bound(columns, [row])
+        less = replayed_outputs(graph, tables, 5, fewer, bound, 0, sets)
+        whole, again = (
+            [found[i] for i in _selected(found, columns, lookup, 0, {0: bound}, Settings("UTC"))]
+            for found in (rows, less)
+        )
+        assert sorted(map(repr, whole)) == sorted(map(repr, again))
