@@ -41,6 +41,7 @@ class Part(str, Enum):
     workflows = "workflows"
     random = "random"
     functions = "functions"
+    reuse = "reuse"
 
 
 @app.callback()
@@ -71,7 +72,9 @@ def bench(
 
     random     Figure 9: random workflows of 5 and 10 numpy operations
 
-    functions  Table IX: how the lineage of numpy's functions compresses
+    functions  Table IX: how the lineage of numpy's functions compresses, and is predicted
+
+    reuse      seconds to register calls, their lineage being captured or predicted
 
     Answers are compared as sets before a time is printed; a difference ends the run.
     Examples:
@@ -107,7 +110,9 @@ def _measure(
     stored, operations = run.of_operations(
         scale, folder, tell, sizes=Part.sizes in parts, queries=Part.queries in parts
     )
-    functions, untried = run.of_functions(scale, tell) if Part.functions in parts else ([], [])
+    functions, predicted, untried = (
+        run.of_functions(scale, tell) if Part.functions in parts else ([], [], [])
+    )
     return Figures(
         machine=machine,
         scale=scale,
@@ -118,6 +123,8 @@ def _measure(
         random=run.of_random(scale, repeats, tell) if Part.random in parts else [],
         functions=functions,
         untried=untried,
+        predicted=predicted,
+        registered=run.of_reuse(scale, folder, tell) if Part.reuse in parts else [],
     )
 
 

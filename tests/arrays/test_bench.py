@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,14 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from predtrace.arrays.__main__ import app
-from predtrace.arrays.bench import measure, run
+from predtrace.arrays.bench import measure, reuse, run
+from predtrace.arrays.bench.arguments import functions
 from predtrace.arrays.bench.baselines import FORMATS, Duck, same_cells
-from predtrace.arrays.bench.figures import Figures
+from predtrace.arrays.bench.figures import Figures, Predicted
 from predtrace.arrays.bench.operations import OPERATIONS, Operation, elementwise
 from predtrace.arrays.bench.report import tables
 from predtrace.arrays.bench.workflows import WORKFLOWS, random_workflow
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.query import Direction
+from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse.basis import Prediction
+from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.errors import ArrayLineageError
 from tests.arrays.relations import flip
 
@@ -76,6 +81,34 @@ def test_duckdb_answers_are_judged() -> None:
     assert same_cells(found, Cells.points((20,), [16, 10]))
     assert not same_cells(found, Cells.points((20,), [16, 11]))
     assert not same_cells(np.concatenate([found, [[0]]]), Cells.points((20,), [16, 10]))
+
+
+def test_predictions_are_counted_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [one for one in functions() if one[0] in ("sum", "sort", "reshape")]
+    monkeypatch.setattr(reuse, "functions", lambda: chosen)
+    monkeypatch.setattr(reuse, "universal_functions", list)
+    found = {one.function: one for one in reuse.predicted_functions() if isinstance(one, Predicted)}
+    assert found["sum"].generalised
+    assert found["sum"].dimensional
+    assert not found["sort"].generalised
+    assert not any(one.errors for one in found.values())
+    right = Reuse.predict
+
+    def wrong(*args: Any, **options: Any) -> Prediction | None:
+        found = right(*args, **options)
+        table = found and LineageTable.empty(found.table.out_shape, found.table.in_shape)
+        return found and Prediction(table, found.basis)
+
+    monkeypatch.setattr(Reuse, "predict", wrong)
+    assert any(one.errors for one in reuse.predicted_functions() if isinstance(one, Predicted))
+
+
+def test_registering_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reuse, "_ROUNDS", 1)
+    monkeypatch.setattr(reuse, "OPERATIONS", reuse.OPERATIONS[:2])
+    rows = list(reuse.registered(0.01, tmp_path))
+    assert [row.operation for row in rows] == 3 * ["negative"] + 3 * ["sum"]
+    assert all(set(row.seconds) == {"pairs", "rule", "reuse"} for row in rows)
 
 
 def test_the_command_line(tmp_path: Path) -> None:

@@ -50,6 +50,29 @@ class Covered(msgspec.Struct, frozen=True):
     raw: int
 
 
+class Predicted(msgspec.Struct, frozen=True):
+    """Table IX: calls of a numpy function, and how many of them were wholly predicted.
+
+    Of the predictions, `errors` were wrong. `by_shape`: lineage does not depend on values.
+    """
+
+    function: str
+    elementwise: bool
+    by_shape: bool
+    calls: int
+    dimensional: int
+    generalised: int
+    errors: int
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """Seconds to register a call, by where its lineage comes from."""
+
+    operation: str
+    cells: int
+    seconds: dict[str, float]
+
+
 class Figures(msgspec.Struct, frozen=True):
     """All of a run."""
 
@@ -62,3 +85,5 @@ class Figures(msgspec.Struct, frozen=True):
     random: list[Asked] = []
     functions: list[Covered] = []
     untried: list[str] = []
+    predicted: list[Predicted] = []
+    registered: list[Registered] = []

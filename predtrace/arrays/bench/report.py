@@ -7,7 +7,15 @@ from statistics import median
 
 from rich.table import Table
 
-from predtrace.arrays.bench.figures import Asked, Covered, Figures, Stored, Written
+from predtrace.arrays.bench.figures import (
+    Asked,
+    Covered,
+    Figures,
+    Predicted,
+    Registered,
+    Stored,
+    Written,
+)
 
 
 def tables(figures: Figures) -> Iterator[Table]:
@@ -25,6 +33,10 @@ def tables(figures: Figures) -> Iterator[Table]:
             yield _asked(title, asked)
     if figures.functions:
         yield _functions(figures.functions, figures.untried)
+    if figures.predicted:
+        yield _predicted(figures.predicted)
+    if figures.registered:
+        yield _registered(figures.registered)
 
 
 def _stored(rows: Sequence[Stored]) -> Table:
@@ -84,4 +96,44 @@ def _functions(rows: Sequence[Covered], untried: Sequence[str]) -> Table:
         )
     if untried:
         table.caption = f"no arguments at hand for: {', '.join(untried)}"
+    return table
+
+
+_PAPERS = {"element-wise": (75, 75, 75, 0), "complex": (61, 51, 24, 1), "all": (136, 126, 99, 1)}
+"""Table IX's own figures: functions, dimensional, generalised, errors."""
+
+
+def _predicted(rows: Sequence[Predicted]) -> Table:
+    table = Table(title="Table IX: functions whose lineage was predicted, against the paper's")
+    counted = ("functions", "dimensional", "generalised", "errors")
+    for heading in ("kind", *counted, *(f"paper: {name}" for name in counted)):
+        table.add_column(heading, justify="left" if heading == "kind" else "right")
+    for kind, members in (
+        ("element-wise", [row for row in rows if row.elementwise]),
+        ("complex", [row for row in rows if not row.elementwise]),
+        ("all", list(rows)),
+        ("by shape", [row for row in rows if row.by_shape]),
+        ("by value", [row for row in rows if not row.by_shape]),
+    ):
+        ours = (
+            len(members),
+            sum(row.dimensional > 0 for row in members),
+            sum(row.generalised > 0 for row in members),
+            sum(row.errors > 0 for row in members),
+        )
+        table.add_row(kind, *map(str, (*ours, *_PAPERS.get(kind, [""] * len(ours)))))
+    predictions = sum(row.dimensional + row.generalised for row in rows)
+    calls = sum(row.calls for row in rows)
+    table.caption = f"{predictions:,} of {calls:,} calls were predicted"
+    return table
+
+
+def _registered(rows: Sequence[Registered]) -> Table:
+    table = Table(title="Registering a call: ms, by where its lineage comes from")
+    for heading in ("operation", "cells", *rows[0].seconds, "pairs / reuse", "rule / reuse"):
+        table.add_column(heading, justify="left" if heading == "operation" else "right")
+    for row in rows:
+        times = (f"{1000 * seconds:.2f}" for seconds in row.seconds.values())
+        ratios = (f"{row.seconds[way] / row.seconds['reuse']:.1f}" for way in ("pairs", "rule"))
+        table.add_row(row.operation, f"{row.cells:,}", *times, *ratios)
     return table

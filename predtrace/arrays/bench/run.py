@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from predtrace.arrays.bench import measure
-from predtrace.arrays.bench.figures import Asked, Covered, Stored, Written
+from predtrace.arrays.bench.figures import Asked, Covered, Predicted, Registered, Stored, Written
 from predtrace.arrays.bench.functions import covered
 from predtrace.arrays.bench.operations import OPERATIONS
+from predtrace.arrays.bench.reuse import predicted_functions, registered
 from predtrace.arrays.bench.workflows import WORKFLOWS, random_workflow
 from predtrace.arrays.query import Direction
 from predtrace.arrays.relation import CellRelation
@@ -67,14 +68,23 @@ def of_random(scale: float, repeats: int, tell: Tell) -> list[Asked]:
     return asked
 
 
-def of_functions(scale: float, tell: Tell) -> tuple[list[Covered], list[str]]:
-    """Table IX, and the names of functions that were not tried."""
-    tell("lineage of numpy's functions")
+def of_functions(scale: float, tell: Tell) -> tuple[list[Covered], list[Predicted], list[str]]:
+    """Table IX: compression, reuse, and the names of functions that were not tried."""
+    tell("lineage of numpy's functions, compressed")
     found = list(covered(scale))
+    tell("lineage of numpy's functions, predicted")
+    foretold = list(predicted_functions())
     return (
         [one for one in found if isinstance(one, Covered)],
+        [one for one in foretold if isinstance(one, Predicted)],
         [one for one in found if isinstance(one, str)],
     )
+
+
+def of_reuse(scale: float, folder: Path, tell: Tell) -> list[Registered]:
+    """The time to register calls with lineage that is captured, or predicted."""
+    tell("time to register")
+    return list(registered(scale, folder))
 
 
 def _forward(relations: Sequence[CellRelation]) -> list[tuple[CellRelation, Direction]]:
