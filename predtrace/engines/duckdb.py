@@ -8,16 +8,12 @@ which columns have no NULLs (plain ``=`` joins then, whose keys skip row groups)
 
 from __future__ import annotations
 
-import functools
 import itertools
-import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,8 +38,8 @@ from predtrace.engines.base import (
     scans_of,
 )
 from predtrace.engines.dialects import DUCKDB_DIALECT
+from predtrace.engines.duckdb_process import column_types, database, drop_schema, new_cursor
 from predtrace.engines.duckdb_source import (
-    files_reader,
     source_obstacle,
     source_relation,
     stored_files,
@@ -56,7 +52,6 @@ from predtrace.engines.query import FILE, Bound, FetchQuery, Queries, RowsQuery
 from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
 from predtrace.engines.values import row_literals, with_file_dictionary
-from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
 from symbolic.types import type_name
@@ -122,9 +117,9 @@ class DuckDBEvaluation:
         self._file_types: dict[tuple[str, ...], str] = {}
         self._lock = threading.RLock()
         self._schema = f"question{next(_numbers)}"
-        database = _database()
-        database.cursor().execute(f"CREATE SCHEMA {self._schema}")
-        weakref.finalize(self, _drop_schema, database, self._schema)
+        home = database()
+        home.cursor().execute(f"CREATE SCHEMA {self._schema}")
+        weakref.finalize(self, drop_schema, home, self._schema)
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
@@ -183,7 +178,7 @@ class DuckDBEvaluation:
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of its own to the question's schema; DuckDB's errors are ours."""
-        with _new_cursor() as cursor:
+        with new_cursor() as cursor:
             cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
             cursor.execute("SET schema = $name", {"name": self._schema})
             yield cursor
@@ -279,7 +274,7 @@ class DuckDBEvaluation:
             )
             for node, request in link.scans.items()
         }
-        return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery()
+        return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
     def _described(self, name: str, columns: Sequence[Column]) -> Bound:
         physical = [exp.column(physical_name(column.id)) for column in columns]
@@ -320,69 +315,10 @@ class DuckDBEvaluation:
 
     def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
         """The column types that DuckDB finds in the files."""
-        return _column_types(files, tuple(map(_state, files)), partitioned) if files else {}
+        return column_types(files, partitioned=partitioned) if files else {}
 
 
 _numbers = itertools.count(1)
-
-
-@functools.cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """The process's in-memory database: opening one costs more than many a question."""
-    import duckdb
-
-    config: Mapping[str, Any] = {
-        # Large bound tables may spill; the default folder would be the working directory.
-        "temp_directory": os.path.join(tempfile.gettempdir(), f"predtrace-duckdb-{os.getpid()}"),
-        "autoinstall_known_extensions": False,
-        # Names mean tables, never variables of this program.
-        "python_enable_replacements": False,
-    }
-    return duckdb.connect(":memory:", config=dict(config))
-
-
-@contextmanager
-def _new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to the process's database; DuckDB's errors are ours."""
-    import duckdb
-
-    cursor = _database().cursor()
-    try:
-        yield cursor
-    except duckdb.Error as error:
-        first = str(error).strip().splitlines()[0]
-        raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
-    finally:
-        cursor.close()
-
-
-def _state(file: str) -> tuple[int, int]:
-    """What changes when a file does; that it is not there, DuckDB will say."""
-    try:
-        status = os.stat(file)
-    except OSError:
-        return (-1, -1)
-    return status.st_size, status.st_mtime_ns
-
-
-@functools.lru_cache(maxsize=256)
-def _column_types(
-    files: tuple[str, ...], states: tuple[tuple[int, int], ...], partitioned: bool
-) -> Mapping[str, str]:
-    """The column types that DuckDB finds in files; `states` tell their versions apart."""
-    query = exp.select("*").from_(files_reader(files, partitioned=partitioned))
-    with _new_cursor() as cursor:
-        described = cursor.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
-    return MappingProxyType({row[0]: row[1] for row in described})
-
-
-def _drop_schema(database: duckdb.DuckDBPyConnection, schema: str) -> None:
-    """Give up a question's tables when it is no longer referred to."""
-    import duckdb
-
-    # At the end of the process the database may be gone before.
-    with suppress(duckdb.Error), database.cursor() as cursor:
-        cursor.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 class DuckDBRows:

@@ -34,7 +34,7 @@ _LOCK = "index.lock"
 _REBUILD = "build the index again (build_index, or predtrace index)"
 
 MOST_TURNED = 1 << 20
-"""Pairs up to which the inverse is made when it is first asked for: that takes some 20 ms."""
+"""Pairs up to which the inverse is made when it is first asked for, in less than 0.1 s."""
 
 
 class ScanEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):

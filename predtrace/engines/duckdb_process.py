@@ -1,0 +1,85 @@
+"""The process's in-memory DuckDB: one database, connections to it, what it knows of files."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from predtrace.engines.duckdb_source import files_reader
+from predtrace.errors import EngineError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_WAY_OUT = "use engine='spark'"
+
+
+@functools.cache
+def database() -> duckdb.DuckDBPyConnection:
+    """The process's in-memory database: opening one costs more than many a question."""
+    import duckdb
+
+    config: Mapping[str, Any] = {
+        # Large bound tables may spill; the default folder would be the working directory.
+        "temp_directory": os.path.join(tempfile.gettempdir(), f"predtrace-duckdb-{os.getpid()}"),
+        "autoinstall_known_extensions": False,
+        # Names mean tables, never variables of this program.
+        "python_enable_replacements": False,
+    }
+    return duckdb.connect(":memory:", config=dict(config))
+
+
+@contextmanager
+def new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the process's database; DuckDB's errors are ours."""
+    import duckdb
+
+    cursor = database().cursor()
+    try:
+        yield cursor
+    except duckdb.Error as error:
+        first = str(error).strip().splitlines()[0]
+        raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
+    finally:
+        cursor.close()
+
+
+def column_types(files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
+    """The column types that DuckDB finds in files, looked up once for each version of them."""
+    return _column_types(files, tuple(map(_state, files)), partitioned)
+
+
+def _state(file: str) -> tuple[int, int]:
+    """What changes when a file does; that it is not there, DuckDB will say."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return (-1, -1)
+    return status.st_size, status.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=256)
+def _column_types(
+    files: tuple[str, ...], states: tuple[tuple[int, int], ...], partitioned: bool
+) -> Mapping[str, str]:
+    """The column types that DuckDB finds in files; `states` tell their versions apart."""
+    query = exp.select("*").from_(files_reader(files, partitioned=partitioned))
+    with new_cursor() as cursor:
+        described = cursor.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+    return MappingProxyType({row[0]: row[1] for row in described})
+
+
+def drop_schema(connection: duckdb.DuckDBPyConnection, schema: str) -> None:
+    """Give up a question's tables when it is no longer referred to."""
+    import duckdb
+
+    # At the end of the process the database may be gone before.
+    with suppress(duckdb.Error), connection.cursor() as cursor:
+        cursor.execute(f"DROP SCHEMA {schema} CASCADE")
