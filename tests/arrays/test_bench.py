@@ -106,7 +106,7 @@ def test_predictions_are_counted_and_compared(monkeypatch: pytest.MonkeyPatch) -
 def test_registering_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reuse, "_ROUNDS", 1)
     monkeypatch.setattr(reuse, "OPERATIONS", reuse.OPERATIONS[:2])
-    rows = list(reuse.registered(0.01, tmp_path))
+    rows = list(reuse.registered(0.1, tmp_path))
     assert [row.operation for row in rows] == 3 * ["negative"] + 3 * ["sum"]
     assert all(set(row.seconds) == {"pairs", "rule", "reuse"} for row in rows)
 

@@ -169,7 +169,7 @@ def registered(scale: float, folder: Path) -> Iterator[Registered]:
     stores = (ArrayStore(folder / f"store {number}") for number in count())
     for operation in OPERATIONS:
         reuse = Reuse(folder / operation[0], verify_every=_UNVERIFIED)
-        for rows, columns in product(range(40, 48), (70, 90)):
+        for rows, columns in product(range(8, 16), (20, 30)):
             reuse.observe(*_small_call(operation, (rows, columns + rows % 3)))
         for length in (100, 316, 1000):
             shape = side(length, scale), side(length * 6 // 5, scale)
