@@ -8,7 +8,7 @@ free coefficients determine it and confirm nothing.
 that determine a form count, too). But if lineage depends on values, small arrays have the same
 by chance soon: of two cells either is the greater one. A value-dependent operation that
 takes one of N possible pairs of cells repeats itself with chance 1/N. So confirmations count
-log2(N) bits each, and `BITS` are needed: for arrays of 1000 cells the least number is enough,
+log2(N) bits each, and `BITS` are needed: for arrays of 1024 cells the least number is enough,
 for a vector of 4 cells five are needed. It does not help where values decide between few
 tables whatever the size; that is what verified predictions are for.
 
