@@ -32,7 +32,8 @@ class Block(msgspec.Struct, frozen=True):
 
     `body` has FROM, JOIN, WHERE, GROUP BY; `values` is what it selects (None: all columns,
     and clauses may still be added), `order` the sort order that its rows come in, of which
-    the rows from `offset` on, at most `count`, are taken. Nothing changes a `body` in place.
+    the rows from `offset` on, at most `count`, are taken. A block is used once: what
+    extends it may take its `body` over.
     """
 
     body: exp.Select
@@ -82,7 +83,7 @@ class Planner:
         """The finished query; `columns` are the block's, `extra` is selected beside them."""
         values = [read(column) for column in columns] if block.values is None else block.values
         selected = [*(value.copy() for value in values), *extra]
-        query = block.body.select(*(selected or [filler()]))
+        query = block.body.select(*(selected or [filler()]), copy=False)
         if block.cut and block.order:
             query = query.order_by(*(key.copy() for key in block.order), copy=False)
         if block.count is not None:
@@ -99,12 +100,12 @@ class Planner:
         """A block as an item of a FROM list: the table itself if that is all it reads."""
         clauses = {name for name, clause in block.body.args.items() if clause}
         if block.values is None and not block.cut and clauses == {"from_"}:
-            return block.body.args["from_"].this.copy()  # type: ignore[no-any-return]
-        return self.closed(block, self.graph.output(node)).subquery(f"n{node}")
+            return block.body.args["from_"].this  # type: ignore[no-any-return]
+        return self.closed(block, self.graph.output(node)).subquery(f"n{node}", copy=False)
 
     def wrapped(self, block: Block, node: int) -> Block:
         """The block as a subquery. Its order is given up."""
-        return Block(exp.Select().from_(self.item(block, node)))
+        return Block(exp.Select().from_(self.item(block, node), copy=False))
 
     def open(self, node: int) -> Block:
         """The node's rows in a block that takes a WHERE, and keeps a sort order."""
@@ -134,7 +135,7 @@ def named(value: exp.Expr, column: Column) -> exp.Expr:
     """The value under the column's name."""
     name = physical_name(column.id)
     plain = isinstance(value, exp.Column) and value.name == name
-    return value if plain else exp.alias_(value, name)
+    return value if plain else exp.alias_(value, name, copy=False)
 
 
 def filler() -> exp.Expr:
@@ -144,4 +145,4 @@ def filler() -> exp.Expr:
 
 def of_query(query: exp.Query, operator: Operator) -> Block:
     """A whole query, to be extended as a subquery."""
-    return Block(exp.Select().from_(query.subquery(f"n{operator.id}")))
+    return Block(exp.Select().from_(query.subquery(f"n{operator.id}", copy=False), copy=False))

@@ -110,7 +110,8 @@ def source_relation(
         [file.path for file in source.files], partitioned=bool(source.partition_columns)
     )
     taken = [
-        exp.alias_(_column(source, column, stored), physical_name(column.id)) for column in columns
+        exp.alias_(_column(source, column, stored), physical_name(column.id), copy=False)
+        for column in columns
     ]
     # Of a single file the name need not be looked up for every row.
     only = len(source.files) == 1
@@ -118,7 +119,8 @@ def source_relation(
     kind = exp.DataType.build(file_type, dialect="duckdb", udt=True)
     taken.append(exp.alias_(exp.Cast(this=file, to=kind), FILE))
     taken.append(exp.alias_(exp.column(_ROW_COLUMN), ROW))
-    return exp.select(*taken).from_(reader).subquery()
+    query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
+    return query.subquery(copy=False)
 
 
 def _empty(columns: Sequence[Column]) -> exp.Expr:

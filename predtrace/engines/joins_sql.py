@@ -38,16 +38,17 @@ def _joined(
 ) -> exp.Select:
     if condition is None:
         kind, condition = ("cross", None) if kind == "inner" else (kind, exp.true())
-    return plan.joinable(left).join(right, on=condition, join_type=kind)
+    return plan.joinable(left).join(right, on=condition, join_type=kind, copy=False)
 
 
 def _outer_join(plan: Planner, operator: OuterJoin) -> Block:
     condition = plan.condition(operator.condition) or exp.true()
     right = plan.relation(operator.right)
     if operator.kind == "left":
-        return Block(plan.joinable(operator.left).join(right, on=condition, join_type="left"))
-    body = exp.Select().from_(plan.relation(operator.left))
-    return Block(body.join(right, on=condition, join_type=operator.kind))
+        body = plan.joinable(operator.left)
+        return Block(body.join(right, on=condition, join_type="left", copy=False))
+    body = exp.Select().from_(plan.relation(operator.left), copy=False)
+    return Block(body.join(right, on=condition, join_type=operator.kind, copy=False))
 
 
 def _semi_join(plan: Planner, operator: SemiJoin) -> Block:
@@ -70,36 +71,37 @@ def _matched(
     source = plan.open(right)
     kept = plan.condition(alternative.right)
     if kept is not None:
-        source = msgspec.structs.replace(source, body=source.body.where(kept))
+        source = msgspec.structs.replace(source, body=source.body.where(kept, copy=False))
     if alternative.both == TRUE:
         source = msgspec.structs.replace(source, values=(filler(),), count=1)
     condition = plan.condition(conjunction(alternative.left, alternative.both)) or exp.true()
-    return body.join(plan.item(source, right), on=condition, join_type=kind)
+    return body.join(plan.item(source, right), on=condition, join_type=kind, copy=False)
 
 
 def _mark_join(plan: Planner, operator: MarkJoin) -> Block:
     left = plan.graph.output(operator.left)
     if plan.dialect.exists_as_value:
-        inner = plan.open(operator.right).body.select(filler())
+        inner = plan.open(operator.right).body.select(filler(), copy=False)
         condition = plan.condition(operator.condition)
-        inner = inner if condition is None else inner.where(condition)
+        inner = inner if condition is None else inner.where(condition, copy=False)
         mark = exp.alias_(exp.Exists(this=inner), physical_name(operator.mark.id))
         return Block(plan.joinable(operator.left), (*map(read, left), mark))
     with_partner = divided(operator.condition, plan.graph.output(operator.right))
     marked = []
     for kind, value in (("semi", exp.true()), ("anti", exp.false())):
         body = _matched(plan, plan.joinable(operator.left), operator.right, with_partner, kind)
-        marked.append(body.select(*map(read, left), named(value, operator.mark)))
-    return of_query(exp.union(*marked, distinct=False), operator)
+        marked.append(body.select(*map(read, left), named(value, operator.mark), copy=False))
+    return of_query(exp.union(*marked, distinct=False, copy=False), operator)
 
 
 def _scalar_subquery(plan: Planner, operator: ScalarSubquery) -> Block:
     """Every left row with the one value, NULL if there is none."""
     (value,) = plan.graph.output(operator.right)
     inner = Block(
-        exp.Select().from_(plan.relation(operator.right)), (named(read(value), operator.column),)
+        exp.Select().from_(plan.relation(operator.right), copy=False),
+        (named(read(value), operator.column),),
     )
-    right = plan.closed(inner, (operator.column,)).subquery(f"n{operator.id}")
+    right = plan.closed(inner, (operator.column,)).subquery(f"n{operator.id}", copy=False)
     certain = _has_one_row(plan.graph, operator.right)
     return Block(_joined(plan, operator.left, right, "inner" if certain else "left", None))
 

@@ -144,11 +144,11 @@ class Queries:
         match = plain.match(source, request.predicate, bound)
         if cut is not None:
             match = msgspec.structs.replace(match, body=cut(match.body))
-        return match.project(*columns).subquery()
+        return match.project(*columns).subquery(copy=False)
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
-        body = exp.Select().from_(_aliased(source, "s"))
+        body = exp.Select().from_(_aliased(source.copy(), "s"), copy=False)
         if bound.rows == 0:
             return Match(body.where(exp.false()), self._number(0))
         if bound.values is not None:
@@ -249,7 +249,7 @@ def _equality(
 
 
 def _aliased(relation: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(relation, name, table=True)
+    return exp.alias_(relation, name, table=True, copy=False)
 
 
 class RowsQuery:

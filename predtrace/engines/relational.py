@@ -54,8 +54,8 @@ def planner(graph: OperatorGraph, dialect: Dialect, scans: Mapping[int, exp.Expr
 
 
 def _scan(plan: Planner, operator: Scan) -> Block:
-    table = exp.alias_(plan.scans[operator.id].copy(), f"n{operator.id}", table=True)
-    return Block(exp.Select().from_(table))
+    table = exp.alias_(plan.scans[operator.id].copy(), f"n{operator.id}", table=True, copy=False)
+    return Block(exp.Select().from_(table, copy=False))
 
 
 def _one_row(plan: Planner, operator: OneRow) -> Block:
@@ -67,7 +67,7 @@ def _filter(plan: Planner, operator: Filter) -> Block:
     condition = plan.condition(operator.condition)
     if condition is None:
         return block
-    return msgspec.structs.replace(block, body=block.body.where(condition))
+    return msgspec.structs.replace(block, body=block.body.where(condition, copy=False))
 
 
 def _row_transform(plan: Planner, operator: RowTransform) -> Block:
@@ -115,7 +115,7 @@ def _group_by(plan: Planner, operator: GroupBy) -> Block:
     if not keys:
         # One row, also where there is no aggregate that would say so.
         return Block(block.body, tuple(values) or (exp.alias_(exp.Count(this=exp.Star()), FILLER),))
-    return Block(block.body.group_by(*keys), (*keys, *values))
+    return Block(block.body.group_by(*keys, copy=False), (*keys, *values))
 
 
 def _with_keys(plan: Planner, operator: GroupBy, block: Block) -> Block:
@@ -127,8 +127,8 @@ def _with_keys(plan: Planner, operator: GroupBy, block: Block) -> Block:
         for key in operator.keys
         if key.column.id not in taken
     ]
-    query = block.body.select(*map(read, columns), *keys)
-    return Block(exp.Select().from_(query.subquery(f"n{operator.input}")))
+    query = block.body.select(*map(read, columns), *keys, copy=False)
+    return Block(exp.Select().from_(query.subquery(f"n{operator.input}", copy=False), copy=False))
 
 
 def _distinct(plan: Planner, operator: Distinct) -> Block:
@@ -138,7 +138,7 @@ def _distinct(plan: Planner, operator: Distinct) -> Block:
     values = block.values
     if values is None:
         values = tuple(map(read, plan.graph.output(operator.id)))
-    return Block(block.body.distinct(), values or (filler(),))
+    return Block(block.body.distinct(copy=False), values or (filler(),))
 
 
 def _union(plan: Planner, operator: Union_) -> Block:
@@ -146,7 +146,7 @@ def _union(plan: Planner, operator: Union_) -> Block:
         _branch(plan, node, branch, operator.columns)
         for node, branch in zip(operator.inputs, operator.branches, strict=True)
     ]
-    return of_query(exp.union(*queries, distinct=False), operator)
+    return of_query(exp.union(*queries, distinct=False, copy=False), operator)
 
 
 def _set_operation(
@@ -157,7 +157,7 @@ def _set_operation(
             _branch(plan, node, branch, operator.columns)
             for node, branch in zip((operator.left, operator.right), operator.branches, strict=True)
         )
-        return of_query(combine(left, right, distinct=not operator.all), operator)
+        return of_query(combine(left, right, distinct=not operator.all, copy=False), operator)
 
     return build
 

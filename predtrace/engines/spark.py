@@ -288,7 +288,7 @@ class SparkEvaluation:
             )
             for node, request in link.scans.items()
         }
-        return plan_query(link.graph, link.node, SPARK_DIALECT, scans).subquery()
+        return plan_query(link.graph, link.node, SPARK_DIALECT, scans).subquery(copy=False)
 
     def _stored(self, link: StoredLink) -> DataFrame:
         reader = self.session.read.option("__globPaths__", "false")
