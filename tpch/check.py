@@ -182,6 +182,9 @@ class Checker:
             expected = oracle.lineage(targets, aggregates)
             for mode, engines in self._modes:
                 for engine in engines:
+                    if mode == "indexed":
+                        self._step("build the index")
+                        job.build_index(aggregates=aggregates)
                     self._step(f"{mode} lineage on {engine}")
                     answers.append(self._ask(job, targets, expected, mode, engine, aggregates))
             if self._brute:

@@ -11,7 +11,10 @@ import pytest
 from tpch.check import ENGINES, Checker, QueryCheck
 from tpch.queries import NUMBERS
 
-MODES = (("stored", ENGINES), ("replayed", ("duckdb",)), ("refined", ("duckdb",)))
+MODES = (
+    ("stored", ENGINES),
+    *((mode, ("duckdb",)) for mode in ("replayed", "refined", "indexed")),
+)
 
 
 @pytest.fixture(scope="module")
