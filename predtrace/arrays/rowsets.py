@@ -243,11 +243,17 @@ def normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
     bits = int(ids.max()).bit_length()
     if greatest.bit_length() + bits < _KEY_BITS:
         # One key: numpy sorts numbers much faster than it finds an order of them.
-        key = targets << bits | ids
+        key = targets << bits
+        key |= ids
         if bool((key[1:] > key[:-1]).all()):
             return targets, ids
-        key = distinct(key)
-        return key >> bits, key & ((1 << bits) - 1)
+        key.sort()
+        fresh = key[1:] != key[:-1]
+        if not fresh.all():
+            key = key[np.append(True, fresh)]
+        ids = key & ((1 << bits) - 1)
+        key >>= bits
+        return key, ids
     order = np.lexsort((ids, targets))
     targets, ids = targets[order], ids[order]
     fresh = np.append(True, (targets[1:] != targets[:-1]) | (ids[1:] != ids[:-1]))

@@ -129,8 +129,7 @@ class DuckDBEvaluation:
     def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
         """The union, by row identity, of what several scans of one source select."""
         bounds = [self._bound(request.link) for request in requests]
-        sources = [self._source(request.source, request.columns) for request in requests]
-        return DuckDBRows(self, RowsQuery(self._queries, requests, sources, bounds))
+        return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
@@ -153,7 +152,7 @@ class DuckDBEvaluation:
     def write(self, query: exp.Query, folder: Path) -> None:
         """Write the result of a query as one Parquet file into `folder`."""
         prepare_folder(folder)
-        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb")
+        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb", copy=False)
         with self.cursor() as cursor:
             cursor.execute(
                 f"COPY ({query.sql('duckdb')}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)"
@@ -161,13 +160,13 @@ class DuckDBEvaluation:
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files have types that DuckDB reads otherwise."""
-        for request in requests:
-            self._source(request.source, request.columns)
-        for link in links_of(requests):
+        links = tuple(links_of(requests))
+        for link in links:
             if isinstance(link, StoredLink):
                 self._stored(link.folder, link.columns)
-            for request in scans_of(link):
-                self._source(request.source, request.columns)
+        scans = itertools.chain(requests, *map(scans_of, links))
+        for request in {request.source.name: request for request in scans}.values():
+            self._scanned(request)
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with what is known of the bound row put in."""
@@ -186,17 +185,17 @@ class DuckDBEvaluation:
     def arrow(self, query: exp.Query) -> pa.Table:
         """Run a query, all rows at once."""
         with self.cursor() as cursor:
-            return cursor.sql(query.sql("duckdb")).to_arrow_table()
+            return cursor.sql(query.sql("duckdb", copy=False)).to_arrow_table()
 
     def batches(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
         """Run a query, batch by batch."""
         with self.cursor() as cursor:
-            yield from cursor.sql(query.sql("duckdb")).to_arrow_reader(_BATCH_ROWS)
+            yield from cursor.sql(query.sql("duckdb", copy=False)).to_arrow_reader(_BATCH_ROWS)
 
     def value(self, query: exp.Query) -> Any:
         """Run a query for its only value."""
         with self.cursor() as cursor:
-            row = cursor.execute(query.sql("duckdb")).fetchone()
+            row = cursor.execute(query.sql("duckdb", copy=False)).fetchone()
             assert row is not None
             return row[0]
 
@@ -281,7 +280,7 @@ class DuckDBEvaluation:
         counts = [exp.Count(this=exp.Star()), *(exp.Count(this=column) for column in physical)]
         with self.cursor() as cursor:
             query = exp.select(*counts).from_(exp.to_table(name))
-            found = cursor.execute(query.sql("duckdb")).fetchone()
+            found = cursor.execute(query.sql("duckdb", copy=False)).fetchone()
         assert found is not None
         rows, *present = found
         never_null = frozenset(
@@ -293,6 +292,9 @@ class DuckDBEvaluation:
         values = row_literals(columns, row)
         return Bound(name=name, rows=1, values=values, target=row[TARGET], never_null=never_null)
 
+    def _scanned(self, request: ScanRequest) -> exp.Expr:
+        return self._source(request.source, request.columns)
+
     def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(file.path for file in source.files)
         types = self._types(files, partitioned=bool(source.partition_columns))
@@ -303,7 +305,9 @@ class DuckDBEvaluation:
         with self._lock:
             if files and files not in self._file_types:
                 name = f"files{len(self._file_types)}"
-                names = ", ".join(exp.Literal.string(file).sql("duckdb") for file in files)
+                names = ", ".join(
+                    exp.Literal.string(file).sql("duckdb", copy=False) for file in files
+                )
                 with self.cursor() as cursor:
                     cursor.execute(f"CREATE TYPE {name} AS ENUM ({names})")
                 self._file_types[files] = name

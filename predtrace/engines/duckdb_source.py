@@ -116,11 +116,15 @@ def source_relation(
     # Of a single file the name need not be looked up for every row.
     only = len(source.files) == 1
     file = text_literal(source.files[0].path) if only else exp.column(_FILE_COLUMN, quoted=True)
-    kind = exp.DataType.build(file_type, dialect="duckdb", udt=True)
-    taken.append(exp.alias_(exp.Cast(this=file, to=kind), FILE))
+    taken.append(exp.alias_(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
     taken.append(exp.alias_(exp.column(_ROW_COLUMN), ROW))
     query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
     return query.subquery(copy=False)
+
+
+@functools.lru_cache(maxsize=1024)
+def _named_type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb", udt=True)
 
 
 def _empty(columns: Sequence[Column]) -> exp.Expr:

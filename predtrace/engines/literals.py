@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +47,12 @@ _TIMESTAMPS = {
 
 def sql_type(data_type: DataType, dialect: str) -> exp.DataType:
     """The type's name in the dialect. Raises EngineError for a type without one."""
-    return exp.DataType.build(_type_text(data_type, dialect), dialect=dialect)
+    return _parsed_type(_type_text(data_type, dialect), dialect).copy()
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed_type(text: str, dialect: str) -> exp.DataType:
+    return exp.DataType.build(text, dialect=dialect)
 
 
 def _type_text(data_type: DataType, dialect: str) -> str:

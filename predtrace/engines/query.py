@@ -8,6 +8,7 @@ Shared by the SQL engines. The relations that queries read are given by name:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,12 @@ class Match(msgspec.Struct, frozen=True):
     repeats: bool = False
 
     def project(self, *expressions: exp.Expr) -> exp.Select:
-        """The query with these output expressions."""
+        """The query with these output expressions; may be called again."""
         return self.body.copy().select(*expressions, copy=False)
+
+    def finish(self, *expressions: exp.Expr) -> exp.Select:
+        """The query with these output expressions, to which the body goes."""
+        return self.body.select(*expressions, copy=False)
 
 
 class Queries:
@@ -85,7 +90,7 @@ class Queries:
     ) -> exp.Select:
         """The rows of a stored relation that some row of `parent` selects, distinct."""
         match = self.match(stored, predicate, parent)
-        return match.project(
+        return match.finish(
             exp.alias_(match.target.copy(), TARGET),
             *(exp.column(physical_name(column.id), table="s") for column in columns),
         ).distinct(copy=False)
@@ -94,7 +99,7 @@ class Queries:
         """The rows that `bound_rows` gives, as often as they come, with their identities."""
         match = self.match(rows, link.predicate, parent)
         identities = (c for found in link.identities.values() for c in (found.file, found.row))
-        return match.project(
+        return match.finish(
             exp.alias_(match.target.copy(), TARGET),
             *(
                 exp.column(physical_name(column.id), table="s")
@@ -144,11 +149,11 @@ class Queries:
         match = plain.match(source, request.predicate, bound)
         if cut is not None:
             match = msgspec.structs.replace(match, body=cut(match.body))
-        return match.project(*columns).subquery(copy=False)
+        return match.finish(*columns).subquery(copy=False)
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
-        body = exp.Select().from_(_aliased(source.copy(), "s"), copy=False)
+        body = exp.Select().from_(_aliased(source, "s"), copy=False)
         if bound.rows == 0:
             return Match(body.where(exp.false()), self._number(0))
         if bound.values is not None:
@@ -255,24 +260,25 @@ def _aliased(relation: exp.Expr, name: str) -> exp.Expr:
 class RowsQuery:
     """The queries over the rows that scans of one source select, united by row identity.
 
-    `source` is the scanned relation of each request (they differ in column ids only).
+    `source_of` gives the scanned relation of a request, if it is needed (those of the
+    requests differ in column ids only).
     """
 
     def __init__(
         self,
         queries: Queries,
         requests: Sequence[ScanRequest],
-        sources: Sequence[exp.Expr],
+        source_of: Callable[[ScanRequest], exp.Expr],
         bounds: Sequence[Bound],
     ) -> None:
         self._numbered = queries.numbered
         self._columns = requests[0].columns
-        self._source = sources[0]
+        self._source = functools.partial(source_of, requests[0])
         self._matches = [
             queries.identified(*bound.carried[request.node])
             if request.node in bound.carried
-            else queries.match(source, request.predicate, bound)
-            for request, source, bound in zip(requests, sources, bounds, strict=True)
+            else queries.match(source_of(request), request.predicate, bound)
+            for request, bound in zip(requests, bounds, strict=True)
         ]
 
     @property
@@ -324,7 +330,7 @@ class RowsQuery:
         pairs = self._pairs().subquery("u")
         return (
             exp.select(*self._target(exp.column(TARGET, table="u")), *taken)
-            .from_(_aliased(self._source.copy(), "s"))
+            .from_(_aliased(self._source(), "s"))
             .join(pairs, on=_same_row(), join_type="inner")
         )
 

@@ -145,8 +145,11 @@ class SparkEvaluation:
     def _rows_query(
         self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
     ) -> RowsQuery:
-        sources = [self._source(r.source, r.columns, identity=identity) for r in requests]
-        return RowsQuery(self._queries, requests, sources, bounds)
+        def scanned(request: ScanRequest) -> exp.Expr:
+            with _spark_errors():
+                return self._source(request.source, request.columns, identity=identity)
+
+        return RowsQuery(self._queries, requests, scanned, bounds)
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node; write its distinct rows as Parquet files."""

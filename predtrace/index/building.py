@@ -161,16 +161,24 @@ class _Batch:
         """The index of one scan; `name` is for errors."""
         with self._lock:
             grouping = self._grouping(deciding_columns(request))
-        found = self._pairs(request, self._evaluations[grouping], name)
-        groups, rows = normalized(*found)
+        groups, rows = self._pairs(request, self._evaluations[grouping], name)
+        if len(rows) > MOST_TURNED:
+            # Once the pairs are in the order of rows, putting them into that of groups is cheap.
+            rows, groups = normalized(rows, groups)
+            with ThreadPoolExecutor(1) as pool:
+                inverse = pool.submit(RowIndex.of_normalized, rows, groups)
+                groups, rows = normalized(groups, rows)
+                forth, back = RowIndex.of_normalized(groups, rows), inverse.result()
+        else:
+            groups, rows = normalized(groups, rows)
+            forth, back = RowIndex.of_normalized(groups, rows), None
         members = np.bincount(self.groupings[grouping] + 1)[1:]
         sizes = np.bincount(groups, minlength=len(members))
         return ScanBlocks(
             node=request.node,
             grouping=grouping,
-            forth=RowIndex.of_normalized(groups, rows),
-            # The rows as they came are often sorted already, since files are read in order.
-            back=RowIndex.build(*found[::-1]) if len(rows) > MOST_TURNED else None,
+            forth=forth,
+            back=back,
             pairs=len(rows),
             links=int(members @ sizes),
             source_rows=len(RowNumbers(request.source)),
