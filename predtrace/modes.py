@@ -30,8 +30,9 @@ from predtrace.inference.plan import (
 )
 from predtrace.jobs.model import Job
 from pushdown.graph import OperatorGraph
+from pushdown.needs import pruned
 from pushdown.operators import Operator, Scan
-from symbolic.expr import FALSE, Expr, Param, conjunction, same
+from symbolic.expr import FALSE, Expr, Param, column_ids, conjunction, same
 
 AUTO = "auto"
 INDEXED = "indexed"
@@ -252,10 +253,13 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
         parent, replay = links[item.parent], replays[item.binding]
         bound = {scan.node for scan in plan.scans if scan.binding == item.binding}
         carried, identities = carrying(graph, item.node, bound & numbered)
+        wanted = {column.id for column in item.columns} | column_ids(item.predicate)
+        wanted.update(c.id for found in identities.values() for c in (found.file, found.row))
+        kept = pruned(carried, item.node, frozenset(wanted))
         links[item.binding] = ReplayedLink(
-            graph=carried,
+            graph=kept,
             node=item.node,
-            scans=_restricted(job, graph, replay.restrictions, parent),
+            scans=_restricted(job, graph, replay.restrictions, parent, kept),
             columns=item.columns,
             predicate=item.predicate,
             parent=parent,
@@ -267,8 +271,13 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
 
 
 def _restricted(
-    job: Job, graph: OperatorGraph, restrictions: Sequence[Restriction], parent: Link
+    job: Job,
+    graph: OperatorGraph,
+    restrictions: Sequence[Restriction],
+    parent: Link,
+    kept: OperatorGraph | None = None,
 ) -> dict[int, ScanRequest]:
+    """What scans must give; only columns that the graph `kept` has, or a condition reads."""
     # Inference takes the solver to be there, which a question to stored results is not.
     from predtrace.inference.replay import unapplied
 
@@ -276,7 +285,16 @@ def _restricted(
     for restriction in restrictions:
         scan = graph[restriction.node]
         assert isinstance(scan, Scan)
-        requests[scan.id] = _request(job, scan, unapplied(graph, restriction), parent)
+        predicate = unapplied(graph, restriction)
+        columns = scan.columns
+        if kept is not None:
+            read = {column.id for column in kept.output(scan.id)} | column_ids(predicate)
+            read |= column_ids(*(arg for m in restriction.memberships for arg in m.args))
+            read |= column_ids(*(m.condition for m in restriction.memberships))
+            columns = tuple(column for column in columns if column.id in read)
+        requests[scan.id] = msgspec.structs.replace(
+            _request(job, scan, predicate, parent), columns=columns
+        )
     return requests
 
 

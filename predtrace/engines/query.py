@@ -26,7 +26,17 @@ from predtrace.engines.base import (
 from predtrace.engines.literals import number, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
 from predtrace.engines.sql import Compiler
-from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, bind, conjuncts, params_of
+from symbolic.expr import (
+    FALSE,
+    TRUE,
+    Column,
+    Expr,
+    Literal,
+    bind,
+    column_ids,
+    conjuncts,
+    params_of,
+)
 from symbolic.types import LONG
 
 if TYPE_CHECKING:
@@ -277,9 +287,14 @@ class RowsQuery:
         self._matches = [
             queries.identified(*bound.carried[request.node])
             if request.node in bound.carried
-            else queries.match(source_of(request), request.predicate, bound)
+            else queries.match(source_of(_only_read(request)), request.predicate, bound)
             for request, bound in zip(requests, bounds, strict=True)
         ]
+        self._whole = functools.partial(self._whole_match, queries, requests[0], bounds[0])
+
+    def _whole_match(self, queries: Queries, request: ScanRequest, bound: Bound) -> Match:
+        """The only match, with all columns of the source."""
+        return queries.match(self._source(), request.predicate, bound)
 
     @property
     def needs_identity(self) -> bool:
@@ -325,7 +340,7 @@ class RowsQuery:
             for column in columns
         ]
         if not self._repeats:
-            match = self._matches[0]
+            match = self._whole()
             return match.project(*self._target(match.target), *taken)
         pairs = self._pairs().subquery("u")
         return (
@@ -387,6 +402,13 @@ def _same_row() -> exp.Expr:
         for name in (FILE, ROW)
     )
     return exp.and_(*parts, copy=False)
+
+
+def _only_read(request: ScanRequest) -> ScanRequest:
+    """The request with the columns that its predicate reads."""
+    read = column_ids(request.predicate)
+    columns = tuple(column for column in request.columns if column.id in read)
+    return msgspec.structs.replace(request, columns=columns)
 
 
 def _of_source(name: str) -> exp.Column:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from predtrace.errors import StoreError
 from predtrace.frontends.spark.catalyst import JavaObject, items
-from predtrace.frontends.spark.needs import needed_columns
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
+from pushdown.needs import needed_columns
 from symbolic import types as t
 from symbolic.expr import Column
 

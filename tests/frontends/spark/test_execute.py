@@ -13,7 +13,7 @@ import pytest
 
 from predtrace.errors import StoreError
 from predtrace.frontends.spark import SparkPipeline, read_output, read_pipeline
-from predtrace.frontends.spark.needs import needed_columns
+from pushdown.needs import needed_columns
 from predtrace.frontends.spark.output import stored_name
 from pushdown import operators as ops
 from symbolic.expr import Column

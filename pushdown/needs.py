@@ -1,6 +1,8 @@
-"""Which columns of every operator's output the operators above it use."""
+"""Which columns of every operator's output the operators above it use; the graph without others."""
 
 from __future__ import annotations
+
+import msgspec
 
 from pushdown import operators as ops
 from pushdown.graph import OperatorGraph
@@ -9,15 +11,52 @@ from symbolic.expr import column_ids
 Ids = frozenset[int]
 
 
-def needed_columns(graph: OperatorGraph) -> dict[int, Ids]:
-    """By operator: the ids of its output columns that matter to the pipeline's output."""
-    needed = {graph.root: _ids(graph, graph.root)}
+def needed_columns(graph: OperatorGraph, wanted: Ids | None = None) -> dict[int, Ids]:
+    """By operator: the ids of its output columns that matter to the graph's output.
+
+    Of the output's columns only those `wanted` count, if given.
+    """
+    output = _ids(graph, graph.root)
+    needed = {graph.root: output if wanted is None else output & wanted}
     for node in graph.top_down():
         operator = graph[node]
-        wanted = _inputs_need(graph, operator, needed[node])
-        for child, ids in zip(graph.inputs(node), wanted, strict=True):
+        below = _inputs_need(graph, operator, needed[node])
+        for child, ids in zip(graph.inputs(node), below, strict=True):
             needed[child] = ids & _ids(graph, child)
     return needed
+
+
+def pruned(graph: OperatorGraph, top: int, wanted: Ids) -> OperatorGraph:
+    """The subtree under `top` without the columns that its columns `wanted` do not need.
+
+    Its rows are the same, as often, cut down to the columns that are left.
+    """
+    subtree = OperatorGraph([graph[node] for node in graph.top_down(top)], top)
+    needed = needed_columns(subtree, wanted)
+    return OperatorGraph([_pruned(subtree[node], needed[node]) for node in needed], top)
+
+
+def _pruned(operator: ops.Operator, needed: Ids) -> ops.Operator:
+    match operator:
+        case ops.Scan(columns=columns):
+            kept = tuple(column for column in columns if column.id in needed)
+            return msgspec.structs.replace(operator, columns=kept)
+        case ops.RowTransform(assignments=assignments):
+            return msgspec.structs.replace(
+                operator, assignments=tuple(a for a in assignments if a.column.id in needed)
+            )
+        case ops.GroupBy(aggregations=aggregations):
+            return msgspec.structs.replace(
+                operator, aggregations=tuple(a for a in aggregations if a.column.id in needed)
+            )
+        case ops.Union_(columns=columns, branches=branches):
+            places = [place for place, column in enumerate(columns) if column.id in needed]
+            return msgspec.structs.replace(
+                operator,
+                columns=tuple(columns[place] for place in places),
+                branches=tuple(tuple(branch[place] for place in places) for branch in branches),
+            )
+    return operator
 
 
 def _ids(graph: OperatorGraph, node: int) -> Ids:
