@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -256,16 +256,21 @@ def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Li
         wanted = {column.id for column in item.columns} | column_ids(item.predicate)
         wanted.update(c.id for found in identities.values() for c in (found.file, found.row))
         kept = pruned(carried, item.node, frozenset(wanted))
+        taken = bound & numbered & set(replay.selective) - identities.keys()
+        looked_up = {
+            scan.node: column_ids(scan.predicate) for scan in plan.scans if scan.node in taken
+        }
         links[item.binding] = ReplayedLink(
             graph=kept,
             node=item.node,
-            scans=_restricted(job, graph, replay.restrictions, parent, kept),
+            scans=_restricted(job, graph, replay.restrictions, parent, kept, looked_up),
             columns=item.columns,
             predicate=item.predicate,
             parent=parent,
             identities=identities,
             sets=_set_requests(job, graph, replay.sets, parent),
             memberships={one.node: one.memberships for one in replay.restrictions},
+            selective=frozenset(looked_up),
         )
     return links
 
@@ -276,8 +281,13 @@ def _restricted(
     restrictions: Sequence[Restriction],
     parent: Link,
     kept: OperatorGraph | None = None,
+    looked_up: Mapping[int, frozenset[int]] | None = None,
 ) -> dict[int, ScanRequest]:
-    """What scans must give; only columns that the graph `kept` has, or a condition reads."""
+    """What scans must give; only columns that the graph `kept` has, or a condition reads.
+
+    `looked_up` are the columns that lineage will be looked up by, for scans whose rows are
+    taken before anything else is computed.
+    """
     # Inference takes the solver to be there, which a question to stored results is not.
     from predtrace.inference.replay import unapplied
 
@@ -285,12 +295,14 @@ def _restricted(
     for restriction in restrictions:
         scan = graph[restriction.node]
         assert isinstance(scan, Scan)
-        predicate = unapplied(graph, restriction)
+        first = looked_up is not None and scan.id in looked_up
+        predicate = restriction.predicate if first else unapplied(graph, restriction)
         columns = scan.columns
         if kept is not None:
             read = {column.id for column in kept.output(scan.id)} | column_ids(predicate)
             read |= column_ids(*(arg for m in restriction.memberships for arg in m.args))
             read |= column_ids(*(m.condition for m in restriction.memberships))
+            read |= (looked_up or {}).get(scan.id, frozenset())
             columns = tuple(column for column in columns if column.id in read)
         requests[scan.id] = msgspec.structs.replace(
             _request(job, scan, predicate, parent), columns=columns

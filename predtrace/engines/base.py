@@ -68,8 +68,9 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     They are computed again: `scans` gives per scan under the node (by its id) which of
     its rows that takes, the predicate being sufficient for what is looked up. Of these rows
-    those are enough that are in the value sets `sets`, as `memberships` says by scan. The
-    graph may carry the `identities` of scans (by id) up to the node. Links of this kind are told
+    those are enough that are in the value sets `sets`, as `memberships` says by scan. Of the
+    scans `selective` few rows are taken, in which lineage may be looked up, too. The graph
+    may carry the `identities` of scans (by id) up to the node. Links of this kind are told
     apart by object identity.
     """
 
@@ -82,6 +83,7 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     identities: dict[int, Identity] = {}
     sets: tuple[SetRequest, ...] = ()
     memberships: dict[int, tuple[Membership, ...]] = {}
+    selective: frozenset[int] = frozenset()
 
 
 class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
     Link,
@@ -28,7 +29,6 @@ from predtrace.engines.base import (
     ScanRequest,
     SetRequest,
     StoredLink,
-    TargetLink,
     Targets,
     expressions_of,
     links_of,
@@ -38,7 +38,13 @@ from predtrace.engines.base import (
     scans_of,
 )
 from predtrace.engines.dialects import DUCKDB_DIALECT
-from predtrace.engines.duckdb_process import column_types, database, drop_schema, new_cursor
+from predtrace.engines.duckdb_process import (
+    column_types,
+    database,
+    drop_schema,
+    duckdb_errors,
+    file_type,
+)
 from predtrace.engines.duckdb_source import (
     source_obstacle,
     source_relation,
@@ -111,10 +117,11 @@ class DuckDBEvaluation:
         self._targets = targets
         self._zone = settings.time_zone
         self._queries = Queries("duckdb", DUCKDB, targets.numbered)
+        self._idle: list[duckdb.DuckDBPyConnection] = []
         self._bounds: dict[Link, Bound] = {}
+        self._taken: dict[Link, dict[int, str]] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._table_numbers = itertools.count()
-        self._file_types: dict[tuple[str, ...], str] = {}
         self._lock = threading.RLock()
         self._schema = f"question{next(_numbers)}"
         home = database()
@@ -123,8 +130,10 @@ class DuckDBEvaluation:
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
+        if isinstance(link, StoredLink) and link not in self._bounds:
+            return self.arrow(self._looked_up(link))
         name = self._bound(link).name
-        return self.arrow(exp.select("*").from_(exp.to_table(name)))
+        return self.arrow(exp.select("*").from_(trees.table(name)))
 
     def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
         """The union, by row identity, of what several scans of one source select."""
@@ -134,14 +143,14 @@ class DuckDBEvaluation:
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
         source = self._source(request.source, request.columns)
-        kind = self._file_type(tuple(file.path for file in request.source.files))
+        kind = file_type(tuple(file.path for file in request.source.files))
         name = f"ids{next(self._table_numbers)}"
         with self.cursor() as cursor:
             cursor.register("given_ids", ids)
             cursor.execute(
                 f"CREATE TABLE {name} AS SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given_ids"
-            )
-        return DuckDBRows(self, FetchQuery(self._queries, request, source, exp.to_table(name)))
+            ).fetchall()
+        return DuckDBRows(self, FetchQuery(self._queries, request, source, trees.table(name)))
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node; write its distinct rows as one Parquet file."""
@@ -156,7 +165,7 @@ class DuckDBEvaluation:
         with self.cursor() as cursor:
             cursor.execute(
                 f"COPY ({query.sql('duckdb')}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)"
-            )
+            ).fetchall()
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files have types that DuckDB reads otherwise."""
@@ -176,11 +185,21 @@ class DuckDBEvaluation:
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of its own to the question's schema; DuckDB's errors are ours."""
-        with new_cursor() as cursor:
-            cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
-            cursor.execute("SET schema = $name", {"name": self._schema})
+        """A connection to the question's schema that nothing else uses meanwhile."""
+        with duckdb_errors():
+            try:
+                cursor = self._idle.pop()
+            except IndexError:
+                cursor = self._connected()
             yield cursor
+            # After an error it is given up.
+            self._idle.append(cursor)
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        cursor = database().cursor()
+        cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
+        cursor.execute("SET schema = $name", {"name": self._schema})
+        return cursor
 
     def arrow(self, query: exp.Query) -> pa.Table:
         """Run a query, all rows at once."""
@@ -195,9 +214,8 @@ class DuckDBEvaluation:
     def value(self, query: exp.Query) -> Any:
         """Run a query for its only value."""
         with self.cursor() as cursor:
-            row = cursor.execute(query.sql("duckdb", copy=False)).fetchone()
-            assert row is not None
-            return row[0]
+            ((found,),) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
+            return found
 
     # -- relations
 
@@ -210,37 +228,49 @@ class DuckDBEvaluation:
     def _make_bound(self, link: Link) -> Bound:
         if isinstance(link, RefinedLink):
             query = bound_query(link, self._refine(link))
-            return self._described(self.materialized(query)[0], bound_columns(link, self._targets))
-        if not isinstance(link, TargetLink):
-            # The parent comes first, and takes a number of its own.
+            return self._described(*self.materialized(query), bound_columns(link, self._targets))
+        if isinstance(link, StoredLink):
+            return self._described(*self.materialized(self._looked_up(link)), link.columns)
+        if isinstance(link, ReplayedLink):
             parent = self._bound(link.parent)
-            if isinstance(link, StoredLink):
-                rows = self._stored(link.folder, link.columns)
-            else:
-                rows = self._replayed(link)
-                if link.identities:
-                    return self._identified(link, rows, parent)
+            rows = self._replayed(link)
+            if link.identities:
+                return self._identified(link, rows, parent)
             query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
-            return self._described(self.materialized(query)[0], link.columns)
+            bound = self._described(*self.materialized(query), link.columns)
+            return msgspec.structs.replace(bound, taken=self._taken.get(link, {}))
         with self.cursor() as cursor:
             cursor.register("given_targets", self._targets.rows)
-            cursor.execute("CREATE TABLE targets AS SELECT DISTINCT * FROM given_targets")
-        return self._described("targets", self._targets.columns)
+            ((count,),) = cursor.execute(
+                "CREATE TABLE targets AS SELECT DISTINCT * FROM given_targets"
+            ).fetchall()
+        return self._described("targets", count, self._targets.columns)
+
+    def _looked_up(self, link: StoredLink) -> exp.Select:
+        """The stored rows that the rows of the link's parent select."""
+        parent = self._bound(link.parent)
+        rows = self._stored(link.folder, link.columns)
+        return self._queries.bound_rows(rows, link.columns, link.predicate, parent)
 
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
         """The bound rows of a replay that also tells which source rows they are made of."""
         table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
-        name, _ = self.materialized(self._queries.bound_again(table, link.columns))
+        name, count = self.materialized(self._queries.bound_again(table, link.columns))
         carried = {node: (table, identity) for node, identity in link.identities.items()}
-        return msgspec.structs.replace(self._described(name, link.columns), carried=carried)
+        return msgspec.structs.replace(
+            self._described(name, count, link.columns),
+            carried=carried,
+            taken=self._taken.get(link, {}),
+        )
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its table and its number of rows."""
         name = f"bound{next(self._table_numbers)}"
         with self.cursor() as cursor:
-            made = cursor.execute(f"CREATE TABLE {name} AS {query.sql('duckdb')}").fetchone()
-        assert made is not None
-        return name, int(made[0])
+            ((rows,),) = cursor.execute(
+                f"CREATE TABLE {name} AS {query.sql('duckdb', copy=False)}"
+            ).fetchall()
+        return name, int(rows)
 
     def set_source(self, request: SetRequest) -> exp.Expr:
         """The relation that a value set is taken from."""
@@ -263,34 +293,46 @@ class DuckDBEvaluation:
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
         """The rows of a node, computed again from what it needs of the sources."""
         cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
-        scans = {
-            node: self._queries.restricted(
-                self._source(request.source, request.columns),
+        scans = {}
+        for node, request in link.scans.items():
+            rows = self._queries.restricted(
+                self._scanned(request),
                 request,
                 self._bound(request.link),
                 link.identities.get(node),
                 cuts.get(node),
+                numbered=node in link.selective,
             )
-            for node, request in link.scans.items()
-        }
+            if node in link.selective:
+                query = rows.this
+                name, _ = self.materialized(query)
+                self._taken.setdefault(link, {})[node] = name
+                rows = trees.table(name)
+            scans[node] = rows
         return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
-    def _described(self, name: str, columns: Sequence[Column]) -> Bound:
-        physical = [exp.column(physical_name(column.id)) for column in columns]
-        counts = [exp.Count(this=exp.Star()), *(exp.Count(this=column) for column in physical)]
-        with self.cursor() as cursor:
-            query = exp.select(*counts).from_(exp.to_table(name))
-            found = cursor.execute(query.sql("duckdb", copy=False)).fetchone()
-        assert found is not None
-        rows, *present = found
-        never_null = frozenset(
-            column.id for column, count in zip(columns, present, strict=True) if count == rows
-        )
-        if rows != 1:
-            return Bound(name=name, rows=rows, never_null=never_null)
-        row = self.arrow(exp.select("*").from_(exp.to_table(name))).to_pylist()[0]
-        values = row_literals(columns, row)
-        return Bound(name=name, rows=1, values=values, target=row[TARGET], never_null=never_null)
+    def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:
+        """What is known of a table of bound rows."""
+        if rows == 1:
+            (row,) = self.arrow(exp.select("*").from_(trees.table(name))).to_pylist()
+            present = (column.id for column in columns if row[physical_name(column.id)] is not None)
+            values = row_literals(columns, row)
+            return Bound(
+                name=name,
+                rows=1,
+                values=values,
+                target=row[TARGET],
+                never_null=frozenset(present),
+            )
+        counts = [exp.Count(this=exp.column(physical_name(column.id))) for column in columns]
+        never_null: frozenset[int] = frozenset()
+        if counts:
+            with self.cursor() as cursor:
+                query = exp.select(*counts).from_(trees.table(name))
+                (found,) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
+            pairs = zip(columns, found, strict=True)
+            never_null = frozenset(column.id for column, count in pairs if count == rows)
+        return Bound(name=name, rows=rows, never_null=never_null)
 
     def _scanned(self, request: ScanRequest) -> exp.Expr:
         return self._source(request.source, request.columns)
@@ -298,20 +340,7 @@ class DuckDBEvaluation:
     def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(file.path for file in source.files)
         types = self._types(files, partitioned=bool(source.partition_columns))
-        return source_relation(source, columns, types, self._file_type(files))
-
-    def _file_type(self, files: tuple[str, ...]) -> str:
-        """An ENUM of these files' names."""
-        with self._lock:
-            if files and files not in self._file_types:
-                name = f"files{len(self._file_types)}"
-                names = ", ".join(
-                    exp.Literal.string(file).sql("duckdb", copy=False) for file in files
-                )
-                with self.cursor() as cursor:
-                    cursor.execute(f"CREATE TYPE {name} AS ENUM ({names})")
-                self._file_types[files] = name
-            return self._file_types.get(files, "VARCHAR")
+        return source_relation(source, columns, types, file_type(files))
 
     def _stored(self, folder: str, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(stored_files(folder))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
@@ -37,18 +38,38 @@ def database() -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to the process's database; DuckDB's errors are ours."""
+def duckdb_errors() -> Iterator[None]:
+    """DuckDB's errors are ours."""
     import duckdb
 
-    cursor = database().cursor()
     try:
-        yield cursor
+        yield
     except duckdb.Error as error:
         first = str(error).strip().splitlines()[0]
         raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
-    finally:
-        cursor.close()
+
+
+@contextmanager
+def new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the process's database."""
+    with duckdb_errors(), database().cursor() as cursor:
+        yield cursor
+
+
+_FILE_TYPES: dict[tuple[str, ...], str] = {}
+_LOCK = threading.Lock()
+
+
+def file_type(files: tuple[str, ...]) -> str:
+    """An ENUM of these files' names, made once in the process."""
+    with _LOCK:
+        if files and files not in _FILE_TYPES:
+            name = f"main.files{len(_FILE_TYPES)}"
+            names = ", ".join(exp.Literal.string(file).sql("duckdb") for file in files)
+            with new_cursor() as cursor:
+                cursor.execute(f"CREATE TYPE {name} AS ENUM ({names})").fetchall()
+            _FILE_TYPES[files] = name
+        return _FILE_TYPES.get(files, "VARCHAR")
 
 
 def column_types(files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from predtrace.engines.base import physical_name
 from predtrace.engines.blocks import Block, Planner, filler, named, of_query, read
 from predtrace.engines.matching import Alternative, alternatives, divided
+from predtrace.engines.trees import joined
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AntiJoin,
@@ -38,17 +39,16 @@ def _joined(
 ) -> exp.Select:
     if condition is None:
         kind, condition = ("cross", None) if kind == "inner" else (kind, exp.true())
-    return plan.joinable(left).join(right, on=condition, join_type=kind, copy=False)
+    return joined(plan.joinable(left), right, kind, condition)
 
 
 def _outer_join(plan: Planner, operator: OuterJoin) -> Block:
     condition = plan.condition(operator.condition) or exp.true()
     right = plan.relation(operator.right)
     if operator.kind == "left":
-        body = plan.joinable(operator.left)
-        return Block(body.join(right, on=condition, join_type="left", copy=False))
+        return Block(joined(plan.joinable(operator.left), right, "left", condition))
     body = exp.Select().from_(plan.relation(operator.left), copy=False)
-    return Block(body.join(right, on=condition, join_type=operator.kind, copy=False))
+    return Block(joined(body, right, operator.kind, condition))
 
 
 def _semi_join(plan: Planner, operator: SemiJoin) -> Block:
@@ -75,7 +75,7 @@ def _matched(
     if alternative.both == TRUE:
         source = msgspec.structs.replace(source, values=(filler(),), count=1)
     condition = plan.condition(conjunction(alternative.left, alternative.both)) or exp.true()
-    return body.join(plan.item(source, right), on=condition, join_type=kind, copy=False)
+    return joined(body, plan.item(source, right), kind, condition)
 
 
 def _mark_join(plan: Planner, operator: MarkJoin) -> Block:

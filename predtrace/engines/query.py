@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
     ReplayedLink,
@@ -52,7 +53,8 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
     `rows` is their number, if known. With `values` there is exactly one row, of the
     target number `target`. `never_null` are the columns without NULLs. `carried` gives for
-    scans, by node, the relation and columns that hold the identities of their lineage rows.
+    scans, by node, the relation and columns that hold the identities of their lineage rows,
+    `taken` a relation of a part of a scan's rows that has all of its lineage.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     target: int = 0
     never_null: frozenset[int] = frozenset()
     carried: Mapping[int, tuple[str, Identity]] = {}
+    taken: Mapping[int, str] = {}
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -120,14 +123,14 @@ class Queries:
     def bound_again(self, table: str, columns: Sequence[Column]) -> exp.Select:
         """The distinct bound rows among those with identities."""
         names = (exp.column(physical_name(column.id)) for column in columns)
-        return exp.select(exp.column(TARGET), *names).distinct().from_(exp.to_table(table))
+        return exp.select(exp.column(TARGET), *names).distinct().from_(trees.table(table))
 
     def identified(self, table: str, identity: Identity) -> Match:
         """The rows of a scan whose identities `table` holds: as ``s``, without other columns."""
         file, row = (exp.column(physical_name(c.id)) for c in (identity.file, identity.row))
         rows = (
             exp.select(exp.column(TARGET), exp.alias_(file, FILE), exp.alias_(row, ROW))
-            .from_(exp.to_table(table))
+            .from_(trees.table(table))
             .where(exp.Not(this=exp.Is(this=row.copy(), expression=exp.Null())))
         )
         body = exp.Select().from_(_aliased(rows.subquery(), "s"))
@@ -140,10 +143,12 @@ class Queries:
         bound: Bound,
         identity: Identity | None = None,
         cut: Callable[[exp.Select], exp.Select] | None = None,
+        *,
+        numbered: bool = False,
     ) -> exp.Expr:
         """A scan's rows that satisfy its predicate for some bound row, each once.
 
-        `cut` restricts the rows of ``s`` further.
+        `cut` restricts the rows of ``s`` further; `numbered` keeps ``file`` and ``row``.
         """
         if request.predicate == TRUE and identity is None and cut is None:
             return source
@@ -155,6 +160,8 @@ class Queries:
                 exp.alias_(_of_source(name), physical_name(column.id))
                 for name, column in ((FILE, identity.file), (ROW, identity.row))
             ]
+        if numbered:
+            columns += [_of_source(FILE), _of_source(ROW)]
         plain = self.telling_apart(False)
         match = plain.match(source, request.predicate, bound)
         if cut is not None:
@@ -192,14 +199,12 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
-        kept = exp.select("*").from_(_aliased(exp.to_table(bound.name), "b"))
+        kept = exp.select("*").from_(_aliased(trees.table(bound.name), "b"))
         kept = kept.where(*map(compiler, parts.bound), copy=False)
         on = [_equality(key, compiler, bound) for key in parts.keys]
         on += [compiler(term) for term in parts.residual]
         if on:
-            body.join(
-                kept.subquery("b"), on=exp.and_(*on, copy=False), join_type="semi", copy=False
-            )
+            trees.joined(body, kept.subquery("b", copy=False), "semi", exp.and_(*on, copy=False))
         elif parts.bound or not bound.rows:
             body.where(exp.Exists(this=kept), copy=False)
         return Match(body, self._number(0))
@@ -219,10 +224,10 @@ class Queries:
             values[name] = exp.column(name, table="b")
         on += [compiler(term) for term in parts.residual]
         kept = exp.select(*(exp.alias_(value, name) for name, value in values.items()))
-        kept = kept.distinct().from_(_aliased(exp.to_table(bound.name), "b"))
+        kept = kept.distinct().from_(_aliased(trees.table(bound.name), "b"))
         kept = kept.where(*map(compiler, parts.bound), copy=False)
         condition = exp.and_(*on, copy=False) if on else exp.true()
-        body.join(kept.subquery("b"), on=condition, join_type="inner", copy=False)
+        trees.joined(body, kept.subquery("b", copy=False), "inner", condition)
         return Match(body, exp.column(TARGET, table="b"), repeats=not parts.unique)
 
     def _number(self, target: int) -> exp.Expr:
@@ -285,9 +290,7 @@ class RowsQuery:
         self._columns = requests[0].columns
         self._source = functools.partial(source_of, requests[0])
         self._matches = [
-            queries.identified(*bound.carried[request.node])
-            if request.node in bound.carried
-            else queries.match(source_of(_only_read(request)), request.predicate, bound)
+            _match(queries, request, source_of, bound)
             for request, bound in zip(requests, bounds, strict=True)
         ]
         self._whole = functools.partial(self._whole_match, queries, requests[0], bounds[0])
@@ -402,6 +405,23 @@ def _same_row() -> exp.Expr:
         for name in (FILE, ROW)
     )
     return exp.and_(*parts, copy=False)
+
+
+def _match(
+    queries: Queries,
+    request: ScanRequest,
+    source_of: Callable[[ScanRequest], exp.Expr],
+    bound: Bound,
+) -> Match:
+    """The rows that a request selects, as ``s``: their identities at least."""
+    if request.node in bound.carried:
+        return queries.identified(*bound.carried[request.node])
+    if request.node in bound.taken:
+        taken = trees.table(bound.taken[request.node])
+        # It has not all columns: whole rows are joined by their identities.
+        match = queries.match(taken, request.predicate, bound)
+        return msgspec.structs.replace(match, repeats=True)
+    return queries.match(source_of(_only_read(request)), request.predicate, bound)
 
 
 def _only_read(request: ScanRequest) -> ScanRequest:

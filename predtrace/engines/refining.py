@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
     RefinedLink,
@@ -98,7 +99,7 @@ class Refiner:
             exp.alias_(number, TARGET),
             exp.alias_(exp.column(TARGET), _GIVEN),
             exp.Star(except_=[exp.column(TARGET)]),
-        ).from_(exp.to_table(targets.name))
+        ).from_(trees.table(targets.name))
         name, count = self._workspace.materialized(rows)
         return Bound(name=name, rows=count, never_null=targets.never_null)
 
@@ -114,7 +115,7 @@ class Refiner:
         """Drop the tuples that other sets rule out; whether there were any."""
         if not any(m.node in self._tables for m in request.memberships):
             return False
-        table = exp.alias_(exp.to_table(self._tables[request.node]), "s", table=True)
+        table = exp.alias_(trees.table(self._tables[request.node]), "s", table=True)
         body = self.within(
             exp.Select().from_(table),
             request.memberships,
@@ -159,8 +160,8 @@ class Refiner:
             if membership.condition != TRUE:
                 theirs = self._columns[membership.node]
                 on.append(self._queries.condition(membership.condition, theirs, name))
-            other = exp.alias_(exp.to_table(table), name, table=True)
-            body = body.join(other, on=exp.and_(*on), join_type="semi")
+            other = exp.alias_(trees.table(table), name, table=True)
+            body = trees.joined(body, other, "semi", exp.and_(*on, copy=False))
         return body
 
 
@@ -196,10 +197,10 @@ def bound_query(link: RefinedLink, refined: Refined) -> exp.Query:
     given = _GIVEN if targets.values is None else TARGET
     values: list[exp.Expr] = [exp.alias_(exp.column(given, table="t"), TARGET)]
     values += [_of("t", column) for column in sorted(_read_of_targets(link))]
-    query = exp.select(*values).from_(exp.alias_(exp.to_table(targets.name), "t", table=True))
+    query = exp.select(*values).from_(exp.alias_(trees.table(targets.name), "t", table=True))
     renamed = zip(link.columns, link.renamed, strict=True)
     taken = [exp.alias_(_of("v", c.id), physical_name(r.id)) for c, r in renamed]
-    table = exp.alias_(exp.to_table(refined.tables[link.node]), "v", table=True)
+    table = exp.alias_(trees.table(refined.tables[link.node]), "v", table=True)
     same_row: exp.Expr = exp.true()
     if targets.values is None:
         same_row = exp.EQ(

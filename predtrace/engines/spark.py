@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
     Link,
@@ -178,7 +179,7 @@ class SparkEvaluation:
         self._views += 1
         name = f"predtrace_{kind}_{self._views}"
         frame.createOrReplaceTempView(name)
-        return exp.to_table(name)
+        return trees.table(name)
 
     def _bound(self, link: Link) -> Bound:
         if link not in self._bounds:

@@ -102,12 +102,14 @@ class Restriction(msgspec.Struct, frozen=True):
 class Replay(msgspec.Struct, frozen=True):
     """How to compute intermediate `binding` again: what to restrict its scans by.
 
-    `sets` are the value sets that memberships name, in the order to compute them in.
+    `sets` are the value sets that memberships name, in the order to compute them in. Of the
+    scans `selective` few rows are expected to be left.
     """
 
     binding: int
     restrictions: tuple[Restriction, ...]
     sets: tuple[ValueSet, ...] = ()
+    selective: tuple[int, ...] = ()
 
 
 class ValueSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ import msgspec
 from predtrace.inference.narrowing import narrowed
 from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction
 from predtrace.inference.precise import Pushdown, rebind
+from predtrace.inference.sizes import selectivity
 from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -31,6 +32,9 @@ from symbolic.expr import TRUE, Expr, conjunction, conjuncts
 
 _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
 """Operators that optimizers move conditions of single tables through."""
+
+_SELECTIVE = 0.02
+"""A scan that keeps at most this share of its rows may be kept for more than one reading."""
 
 
 def infer_replays(
@@ -57,6 +61,11 @@ def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float])
         tuple(
             msgspec.structs.replace(one, predicate=rebind(one.predicate, item.parent))
             for one in sets
+        ),
+        tuple(
+            one.node
+            for one in restrictions
+            if one.memberships or selectivity(one.predicate) <= _SELECTIVE
         ),
     )
 
