@@ -13,9 +13,9 @@ import pytest
 
 from predtrace.errors import StoreError
 from predtrace.frontends.spark import SparkPipeline, read_output, read_pipeline
-from pushdown.needs import needed_columns
 from predtrace.frontends.spark.output import stored_name
 from pushdown import operators as ops
+from pushdown.needs import needed_columns
 from symbolic.expr import Column
 
 if TYPE_CHECKING:
