@@ -1,0 +1,375 @@
+"""Every rule without stored results: what is sufficient below a predicate, what is lifted above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from pushdown.abstraction import SUFFICIENT, Obligation
+from pushdown.operators import (
+    AntiJoin,
+    Assignment,
+    Distinct,
+    Except,
+    Filter,
+    InnerJoin,
+    Intersect,
+    Limit,
+    MarkJoin,
+    Operator,
+    RowTransform,
+    ScalarSubquery,
+    SemiJoin,
+    Sort,
+    SortKey,
+    Union_,
+)
+from pushdown.rules import RULES
+from pushdown.rules.base import MINIMAL, WHOLE, Context, Rule
+from pushdown.verify import Question, lift, push
+from symbolic.expr import (
+    FALSE,
+    TRUE,
+    Column,
+    Expr,
+    Literal,
+    Param,
+    ParamSet,
+    call,
+    conjunction,
+    member,
+    render,
+    same,
+)
+from symbolic.solver import Verdict
+from symbolic.types import LONG, STRING
+from tests.pushdown.test_rules import (
+    A_IS_C,
+    LEFT,
+    ONE,
+    SET,
+    TWO,
+    A,
+    B,
+    C,
+    D,
+    F,
+    M,
+    X,
+    Y,
+    group,
+    join,
+    pin,
+)
+
+Inputs = tuple[tuple[Column, ...], ...]
+
+OVER_3 = call("gt", A, Literal(3, LONG))
+NOT_MARKED = conjunction(pin(A), call("not", M))
+GROUPED, SCALAR = ((A, C),), (LEFT, (C,))
+INNER = InnerJoin(id=0, left=1, right=2, condition=A_IS_C)
+SEMI = SemiJoin(id=0, left=1, right=2, condition=A_IS_C)
+ANTI = AntiJoin(id=0, left=1, right=2, condition=A_IS_C)
+MARK = MarkJoin(id=0, left=1, right=2, condition=A_IS_C, mark=M)
+SUBQUERY = ScalarSubquery(id=0, left=1, right=2, column=X)
+FILTER = Filter(id=0, input=1, condition=OVER_3)
+SORT = Sort(id=0, input=1, keys=(SortKey(A),))
+LIMIT, DISTINCT = Limit(id=0, input=1, count=3), Distinct(id=0, input=1)
+TWICE = RowTransform(id=0, input=1, assignments=(Assignment(X, call("add", A, A, type=LONG)),))
+RENAME = RowTransform(id=0, input=1, assignments=(Assignment(X, A),))
+UNION = Union_(id=0, inputs=(1, 2), **SET)
+INTERSECT = Intersect(id=0, left=1, right=2, **SET)
+EXCEPT = Except(id=0, left=1, right=2, **SET)
+
+
+def bound(column: Column) -> Param:
+    """The target's value of a column."""
+    return Param(0, column.id, column.name, column.type)
+
+
+# -- completeness
+
+OWN_MEANING_SAYS = {
+    Filter: "a row is there, with its values, by itself",
+    RowTransform: "a row is there, with its values, by itself",
+    Sort: "a row is there, with its values, by itself",
+    InnerJoin: "a pair is there by itself; more rows only add pairs",
+    SemiJoin: "a row stays by any of its matches, all of which are its lineage",
+    Distinct: "a value is there by the rows equal to it, all of which are its lineage",
+    Union_: "a row is there by itself, and counts as its equals, all of which are its lineage",
+    Intersect: "a value is there by its equals on both sides, all of which are its lineage",
+}
+"""Rules without `influence`: why nothing but lineage has a say in the output."""
+
+SAME_PROPOSALS = {*OWN_MEANING_SAYS, ScalarSubquery}
+"""Rules without `propose_sufficient`: what is proposed for lineage is to be tried for replays."""
+
+
+def unsaid(rules: Mapping[type[Operator], Rule]) -> set[type[Operator]]:
+    """The operators of which neither the rule nor a reason says what a replay of them needs."""
+    return {
+        kind
+        for kind, rule in rules.items()
+        if (rule.influence is None) != (kind in OWN_MEANING_SAYS)
+        or (rule.propose_sufficient is None) != (kind in SAME_PROPOSALS)
+    }
+
+
+def test_every_rule_says_what_replays_need() -> None:
+    assert unsaid(RULES) == set()
+    assert OWN_MEANING_SAYS.keys() | SAME_PROPOSALS <= RULES.keys()
+
+
+def test_an_operator_without_a_word_on_replays_is_noticed() -> None:
+    new = type("Sample", (Limit,), {})
+    silent = msgspec.structs.replace(RULES[Limit], influence=None)
+    assert unsaid({**RULES, new: RULES[Filter]}) == {new}
+    assert unsaid({**RULES, Limit: silent}) == {Limit}
+
+
+def test_every_rule_has_examples_without_stored_results() -> None:
+    for table in (SUFFICIENT_CASES, WRONG_SUFFICIENT, LIFTED, WRONG_LIFTS):
+        assert {type(case[0]) for case in table.values()} == RULES.keys()
+
+
+# -- what is sufficient
+
+SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
+    "filter": (FILTER, pin(B), ONE, ["b <=> :b AND a > 3"]),
+    "projection": (TWICE, pin(X), ONE, ["(a + a) <=> :x"]),
+    "sort": (SORT, pin(B), ONE, ["b <=> :b"]),
+    "limit: all rows decide which ones are taken": (LIMIT, pin(A, B), ONE, ["TRUE"]),
+    "distinct": (DISTINCT, pin(A), ONE, ["a <=> :a"]),
+    "distinct, a function of a float": (
+        DISTINCT,
+        same(call("cast", F, type=STRING), bound(B)),
+        ((F,),),
+        ["TRUE"],
+    ),
+    "inner join, key pinned": (INNER, pin(A), TWO, ["a = :a", "c = :a"]),
+    "inner join, key open": (
+        INNER,
+        pin(B),
+        TWO,
+        ["b <=> :b AND a IS NOT NULL", "c IS NOT NULL"],
+    ),
+    "semi join": (SEMI, pin(A), TWO, ["a = :a", "c = :a"]),
+    "anti join: inner rows by the match": (ANTI, pin(A), TWO, ["a <=> :a", "c = :a"]),
+    "anti join, key open": (ANTI, pin(B), TWO, ["b <=> :b", "c IS NOT NULL"]),
+    "anti join, condition on the inner side": (
+        AntiJoin(
+            id=0,
+            left=1,
+            right=2,
+            condition=conjunction(A_IS_C, call("eq", D, Literal("x", STRING))),
+        ),
+        pin(A),
+        TWO,
+        ["a <=> :a", "c = :a AND d = 'x'"],
+    ),
+    "mark join": (
+        MARK,
+        conjunction(pin(A), call("or", M, OVER_3)),
+        TWO,
+        ["a <=> :a", "c = :a"],
+    ),
+    "mark join: no mark is known by its inner rows, too": (
+        MARK,
+        NOT_MARKED,
+        TWO,
+        ["a <=> :a", "c = :a"],
+    ),
+    "left join": (join("left"), pin(A), TWO, ["a <=> :a", "c = :a"]),
+    "left join, padding: partners that F does not select": (
+        join("left"),
+        pin(C, D),
+        TWO,
+        ["TRUE", "TRUE"],
+    ),
+    "left join, padding ruled out": (
+        join("left"),
+        call("gt", C, Literal(3, LONG)),
+        TWO,
+        ["TRUE", "c > 3 AND c IS NOT NULL"],
+    ),
+    "right join": (join("right"), pin(C), TWO, ["a = :c", "c <=> :c"]),
+    "full join: either side may be padding": (
+        join("full"),
+        pin(A, B, C, D),
+        TWO,
+        ["TRUE", "TRUE"],
+    ),
+    "scalar subquery: the whole inner side": (
+        SUBQUERY,
+        conjunction(pin(A), call("gt", A, X)),
+        SCALAR,
+        ["a <=> :a", "TRUE"],
+    ),
+    "group by": (group("sum", A), pin(A, X), GROUPED, ["a <=> :a"]),
+    "group by, HAVING": (group("sum", A), conjunction(OVER_3, pin(X)), GROUPED, ["a > 3"]),
+    "max: its value is never sufficient": (group("max", A), pin(A, X), GROUPED, ["a <=> :a"]),
+    "max alone": (group("max", A), pin(X), GROUPED, ["TRUE"]),
+    "max without keys": (group("max"), pin(X), GROUPED, ["TRUE"]),
+    "union": (UNION, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
+    "intersect": (INTERSECT, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
+    "except: equal rows of the right, too": (EXCEPT, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
+    "except all": (
+        msgspec.structs.replace(EXCEPT, all=True),
+        pin(X, Y),
+        TWO,
+        ["a <=> :x AND b <=> :y", "c <=> :x AND d <=> :y"],
+    ),
+}
+
+
+@pytest.mark.parametrize("aggregates", [MINIMAL, WHOLE])
+@pytest.mark.parametrize("name", SUFFICIENT_CASES)
+def test_sufficient(name: str, aggregates: str) -> None:
+    operator, above, inputs, below = SUFFICIENT_CASES[name]
+    context = Context(inputs, aggregates)
+    pushed = push(operator, above, context, witnessed=False, goal=SUFFICIENT)
+    assert [render(predicate) for predicate in pushed.below] == below
+
+
+WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
+    "filter: another condition": (FILTER, pin(B), ONE, 0, call("gt", A, Literal(4, LONG))),
+    "projection: nothing": (TWICE, pin(X), ONE, 0, FALSE),
+    "sort: another column": (SORT, pin(B), ONE, 0, pin(A)),
+    "limit: the lineage": (LIMIT, pin(A, B), ONE, 0, pin(A, B)),
+    "distinct: another column": (DISTINCT, pin(A), ONE, 0, pin(A, B)),
+    "inner join: a condition of the other side's": (INNER, pin(A, B), TWO, 1, pin(D)),
+    "semi join: no inner rows": (SEMI, pin(A), TWO, 1, FALSE),
+    "anti join: the lineage": (ANTI, pin(A), TWO, 1, FALSE),
+    "anti join: some of the matches": (ANTI, pin(A, B), TWO, 1, conjunction(pin(C), pin(D))),
+    "mark join: the lineage of no mark": (MARK, NOT_MARKED, TWO, 1, FALSE),
+    "left join: partners that F selects": (join("left"), pin(C, D), TWO, 1, pin(D)),
+    "right join: partners that F selects": (join("right"), pin(A, B), TWO, 0, pin(B)),
+    "scalar subquery: the values that F selects": (
+        SUBQUERY,
+        conjunction(pin(A), call("gt", A, X)),
+        SCALAR,
+        1,
+        call("gt", bound(A), C),
+    ),
+    "max: the rows that attain it": (group("max", A), pin(A, X), GROUPED, 0, same(C, bound(X))),
+    "sum: its value": (group("sum", A), pin(A, X), GROUPED, 0, same(C, bound(X))),
+    "union: one branch": (UNION, pin(X), TWO, 1, FALSE),
+    "intersect: one side": (INTERSECT, pin(X), TWO, 1, FALSE),
+    "except: the lineage": (EXCEPT, pin(X), TWO, 1, FALSE),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_SUFFICIENT)
+def test_what_is_not_sufficient_is_refused(name: str) -> None:
+    operator, above, inputs, index, wrong = WRONG_SUFFICIENT[name]
+    proposals = tuple((TRUE,) for _ in inputs)
+    question = Question(
+        Obligation(operator, above, proposals, Context(inputs, WHOLE), False, SUFFICIENT)
+    )
+    assert question.complete(index, wrong) is Verdict.REFUTED
+    right = push(operator, above, Context(inputs, WHOLE), witnessed=False, goal=SUFFICIENT)
+    assert question.complete(index, right.below[index]) is Verdict.PROVED
+
+
+# -- what is lifted
+
+
+def known(column: Column) -> Expr:
+    """That a column's value is in a value set, numbered as the column."""
+    return member(ParamSet(column.id, (column.id,)), column)
+
+
+KNOWN_A, KNOWN_C = known(A), known(C)
+BOTH = (KNOWN_A, KNOWN_C)
+IN_1, IN_3 = (f"IN values of scan {number} ({number})" for number in (1, 3))
+
+LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
+    "filter": (FILTER, (KNOWN_A,), ONE, f"(a) {IN_1} AND a > 3"),
+    "projection, renamed": (RENAME, (KNOWN_A,), ONE, f"(x) {IN_1}"),
+    "projection, computed": (TWICE, (KNOWN_A,), ONE, "TRUE"),
+    "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "inner join": (INNER, BOTH, TWO, f"(a) {IN_1} AND (c) {IN_3} AND a = c"),
+    "semi join: the matches', too": (
+        SEMI,
+        BOTH,
+        TWO,
+        f"(a) {IN_1} AND (a) {IN_3} AND a IS NOT NULL",
+    ),
+    "anti join": (ANTI, BOTH, TWO, f"(a) {IN_1}"),
+    "mark join": (MARK, BOTH, TWO, f"(a) {IN_1}"),
+    "scalar subquery": (SUBQUERY, BOTH, SCALAR, f"(a) {IN_1}"),
+    "left join": (join("left"), BOTH, TWO, f"(a) {IN_1}"),
+    "right join": (join("right"), BOTH, TWO, f"(c) {IN_3}"),
+    "full join: either side may be padding": (join("full"), BOTH, TWO, "TRUE"),
+    "group by: of its keys": (
+        group("sum", A),
+        (conjunction(*BOTH),),
+        GROUPED,
+        f"(a) {IN_1}",
+    ),
+    "max: its value is a row's": (
+        group("max", A),
+        (conjunction(*BOTH),),
+        GROUPED,
+        f"(a) {IN_1} AND (x) {IN_3}",
+    ),
+    "union: of either branch": (UNION, BOTH, TWO, f"(x) {IN_1} OR (x) {IN_3}"),
+    "intersect": (INTERSECT, BOTH, TWO, f"(x) {IN_1} AND (x) {IN_3}"),
+    "except": (EXCEPT, BOTH, TWO, f"(x) {IN_1}"),
+}
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_lifted(name: str) -> None:
+    operator, below, inputs, above = LIFTED[name]
+    assert render(lift(operator, below, Context(inputs, MINIMAL))) == above
+
+
+def test_a_max_of_whole_groups_says_nothing_of_its_value() -> None:
+    """The rows that do not attain it are lineage, too; one that does is not singled out."""
+    lifted = lift(group("max", A), (conjunction(*BOTH),), Context(GROUPED, WHOLE))
+    assert render(lifted) == f"(a) {IN_1}"
+
+
+def about(column: Column, other: Column) -> Expr:
+    """That a column's value is in the other column's value set."""
+    return member(ParamSet(other.id, (other.id,)), column)
+
+
+WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
+    "filter: of another column": (FILTER, (KNOWN_A,), ONE, about(B, A)),
+    "projection: of the argument": (TWICE, (KNOWN_A,), ONE, about(X, A)),
+    "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
+    "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
+    "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
+    "inner join: of another column": (INNER, BOTH, TWO, about(D, A)),
+    "semi join: of another column": (SEMI, BOTH, TWO, about(B, C)),
+    "anti join: of the inner side": (ANTI, BOTH, TWO, about(A, C)),
+    "mark join: of the inner side": (MARK, BOTH, TWO, about(A, C)),
+    "scalar subquery: of a value that may be none": (SUBQUERY, BOTH, SCALAR, about(X, C)),
+    "left join: of the padded side": (join("left"), BOTH, TWO, KNOWN_C),
+    "right join: of the padded side": (join("right"), BOTH, TWO, KNOWN_A),
+    "full join: of the left side": (join("full"), BOTH, TWO, KNOWN_A),
+    "full join: of the right side": (join("full"), BOTH, TWO, KNOWN_C),
+    "sum: of its argument": (group("sum", A), (KNOWN_C,), GROUPED, about(X, C)),
+    "union: of one branch": (UNION, BOTH, TWO, about(X, A)),
+    "intersect: of another column": (INTERSECT, BOTH, TWO, about(Y, A)),
+    "except: of the right side": (EXCEPT, BOTH, TWO, about(X, C)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LIFTS)
+def test_what_does_not_hold_above_is_not_lifted(name: str) -> None:
+    operator, below, inputs, wrong = WRONG_LIFTS[name]
+    proposals = tuple((predicate,) for predicate in below)
+    question = Question(
+        Obligation(operator, wrong, proposals, Context(inputs, MINIMAL), witnessed=False)
+    )
+    assert question.lifted(below, wrong) is Verdict.REFUTED
+    right = RULES[type(operator)].lift(operator, below, Context(inputs, MINIMAL))
+    full = getattr(operator, "kind", "") == "full"
+    assert question.lifted(below, TRUE if full else right) is Verdict.PROVED
