@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predtrace.commit import Commit
-from predtrace.errors import PredTraceError
+from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.store import JobStore, JobWriter
@@ -123,6 +123,20 @@ class Trace:
         except BaseException:
             writer.abort()
             raise
+
+    def record(self, store: str | os.PathLike[str], aggregates: str = "minimal") -> JobHandle:
+        """Keep the pipeline in `store` as a job that ran before; nothing is run.
+
+        Questions are answered from the sources, which must still be what the job read:
+        they are taken as they are now. Raises NonDeterministicError for a pipeline that
+        reads the clock, since it would not be the pipeline that ran.
+        """
+        if self._pipeline.time_dependent:
+            raise NonDeterministicError(
+                "the pipeline reads the current date or time, which was another when it ran; "
+                "write the values of that time in their place"
+            )
+        return self.run(store, keep="none", aggregates=aggregates, keep_output=False)
 
     def _run(
         self,

@@ -20,6 +20,7 @@ from predtrace.engines.base import (
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.inference.identities import carrying
 from predtrace.inference.plan import (
+    PRECISE,
     Intermediate,
     LineagePlan,
     RefinedPlan,
@@ -32,7 +33,7 @@ from predtrace.jobs.model import Job
 from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
 from pushdown.operators import Operator, Scan
-from symbolic.expr import FALSE, Expr, Param, column_ids, conjunction, same
+from symbolic.expr import FALSE, Column, Expr, Param, column_ids, conjunction, same
 
 AUTO = "auto"
 INDEXED = "indexed"
@@ -43,14 +44,16 @@ NAIVE = "naive"
 MODES = (AUTO, INDEXED, STORED, REPLAYED, REFINED, NAIVE)
 """The modes of answering that there are."""
 _BYTES_A_ROW = 50
+_MUCH_LARGER = 5.0
 
 
 def choose_mode(job: Job, plan: LineagePlan, mode: str) -> tuple[str, str]:
     """The mode to answer in without a row-id index, and why.
 
     ``auto`` looks up what is stored, else replays: both are precise, and looking up
-    reads less. Raises PredTraceError for a mode that there is not, or that needs what
-    the job lacks.
+    reads less. It refines where that is precise, too, and a replay would compute results
+    much larger than the sources. Raises PredTraceError for a mode that there is not, or
+    that needs what the job lacks.
     """
     if mode not in MODES:
         raise PredTraceError(f"there is no mode {mode!r}; use one of {', '.join(MODES)}")
@@ -72,7 +75,23 @@ def choose_mode(job: Job, plan: LineagePlan, mode: str) -> tuple[str, str]:
         return STORED, "the predicates select the lineage on the sources; nothing is looked up"
     if not missing:
         return STORED, "all intermediate results that lineage needs are stored"
-    return REPLAYED, "the job has not stored the intermediate results that lineage needs"
+    if _joins_are_large(job, missing) and job.output is not None:
+        refined = _refinement(job, plan.aggregates)
+        if all(scan.label == PRECISE for scan in refined.scans):
+            return REFINED, (
+                "the job has not stored the intermediate results that lineage needs; they are "
+                "much larger than the sources, and refining is precise without them"
+            )
+    return REPLAYED, (
+        "the job has not stored the intermediate results that lineage needs; a replay is precise "
+        "and reads no source more often than refining would"
+    )
+
+
+def _joins_are_large(job: Job, missing: Sequence[Intermediate]) -> bool:
+    """Whether replaying is expected to give many times the rows that refining would read."""
+    read = 2 * sum(rows for _, rows in _scan_rows(job))
+    return any((item.estimated_rows or 0.0) > _MUCH_LARGER * read for item in missing)
 
 
 def missing_intermediates(job: Job, plan: LineagePlan) -> tuple[Intermediate, ...]:
@@ -110,6 +129,27 @@ def scan_requests(
         scan.id: _request(job, scan, by_node[scan.id].predicate, links[by_node[scan.id].binding])
         for scan in graph.scans()
     }
+
+
+def replayed_output(
+    job: Job, graph: OperatorGraph, columns: tuple[Column, ...], lookup: Expr
+) -> ReplayedLink:
+    """The output rows that a lookup selects, computed again; params are those of the target.
+
+    Raises NonDeterministicError if another run need not give the same output.
+    """
+    from predtrace.inference.replay import sufficient
+
+    refuse_unrepeatable(graph, job.root)
+    target = TargetLink()
+    return ReplayedLink(
+        graph=graph,
+        node=job.root,
+        scans=_restricted(job, graph, sufficient(graph, job.root, lookup), target),
+        columns=columns,
+        predicate=lookup,
+        parent=target,
+    )
 
 
 def bare_requests(job: Job, graph: OperatorGraph) -> dict[int, ScanRequest]:
@@ -324,10 +364,13 @@ def _replays(
 
 
 def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
-    """Raise NonDeterministicError if computing a node again may give other rows."""
+    """Raise NonDeterministicError if computing a node again may give other rows.
+
+    Whether limits do, engines find out.
+    """
     from predtrace.inference.replay import unrepeatable
 
-    for operator in unrepeatable(graph, node):
+    for operator in unrepeatable(graph, node, limits=False):
         name = type(operator).__name__
         where = f" ({operator.origin.text})" if operator.origin else ""
         raise NonDeterministicError(

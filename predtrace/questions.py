@@ -19,13 +19,29 @@ from predtrace.engines.base import (
 from predtrace.engines.duckdb import DuckDBEngine
 from predtrace.engines.faithful import readable
 from predtrace.engines.values import target_table
-from predtrace.errors import EngineError, PredTraceError
+from predtrace.errors import EngineError, NonDeterministicError, PredTraceError, TargetError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
-from predtrace.modes import AUTO, INDEXED, choose_mode, labelled_plan, scan_requests
-from predtrace.targets import Wishes, check_target, stored_targets, trusted_targets
+from predtrace.modes import (
+    AUTO,
+    INDEXED,
+    choose_mode,
+    labelled_plan,
+    refuse_unrepeatable,
+    replayed_output,
+    scan_requests,
+)
+from predtrace.targets import (
+    OutputOf,
+    Wishes,
+    bindable,
+    check_target,
+    found_targets,
+    stored_output,
+    trusted_targets,
+)
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
 from symbolic.functions import AGGREGATES
@@ -79,23 +95,41 @@ def ask(
     scans = graph.scans()
     check_sources([source for source in job.sources if _is_read(source.name, scans)])
     requests = scan_requests(job, graph, plan, chosen_mode, folder)
-    chosen, more = choose_engine(job, wishes, requests, engine, spark)
+    output = _output(job, folder, graph, wishes)
+    chosen, more = choose_engine(job, wishes, requests, engine, spark, output)
     notes += more
-    if job.output is None:
+    if output is None:
         targets = trusted_targets(wishes)
         question = Question(chosen, job, lambda: targets)
         notes.append("the output was not kept: the target is taken on trust")
     else:
-        output_folder = str(folder / job.output.folder)
+        if job.output is None:
+            notes.append("the output was not kept: the target is looked for in a replay of it")
         question = Question(
             chosen,
             job,
-            lambda: stored_targets(wishes, output_folder, lambda given: _open(chosen, given, job)),
+            lambda: found_targets(wishes, output, lambda given: _open(chosen, given, job)),
         )
     if mode == AUTO:
         notes.insert(0, f"mode {chosen_mode}: {reason}")
     plan = labelled_plan(job, plan, chosen_mode)
     return Lineage(question, plan, requests, scans, chosen_mode, len(wishes.targets), notes)
+
+
+def _output(job: Job, folder: Path, graph: OperatorGraph, wishes: Wishes) -> OutputOf | None:
+    """Where to look the targets up; None for complete rows of an output that was not kept."""
+    if job.output is not None:
+        return stored_output(str(folder / job.output.folder))
+    if all(wanted.complete for wanted in wishes.targets):
+        return None
+    try:
+        refuse_unrepeatable(graph, job.root)
+    except NonDeterministicError as error:
+        raise TargetError(
+            f"the job did not keep its output, and another run need not give the same ({error}); "
+            "give every column of the row, or run again with keep_output=True"
+        ) from error
+    return lambda columns, predicate: replayed_output(job, graph, columns, predicate)
 
 
 def _open(engine: Engine, targets: Targets, job: Job) -> Evaluation:
@@ -145,18 +179,19 @@ def choose_engine(
     requests: Mapping[int, ScanRequest],
     engine: str,
     spark: SparkSession | None,
+    output: OutputOf | None = None,
 ) -> tuple[Engine, list[str]]:
     """The engine to answer with, and notes on why it is not DuckDB.
 
-    ``auto`` is DuckDB where that is exact, else Spark. Raises EngineError if DuckDB is
-    asked for and cannot answer exactly.
+    `output` is where targets are looked up. ``auto`` is DuckDB where that is exact, else
+    Spark. Raises EngineError if DuckDB is asked for and cannot answer exactly.
     """
     if engine not in ENGINES:
         raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
     if engine == "spark":
         return _spark_engine(spark), []
     embedded = DuckDBEngine()
-    problem = _duckdb_problem(embedded, job, wishes, requests)
+    problem = _duckdb_problem(embedded, job, wishes, requests, output)
     if problem is None:
         return embedded, []
     if engine == "duckdb":
@@ -186,13 +221,21 @@ def engine_for(
 
 
 def _duckdb_problem(
-    engine: DuckDBEngine, job: Job, wishes: Wishes, requests: Mapping[int, ScanRequest]
+    engine: DuckDBEngine,
+    job: Job,
+    wishes: Wishes,
+    requests: Mapping[int, ScanRequest],
+    output: OutputOf | None,
 ) -> str | None:
     for column in wishes.columns:
         if not readable(column.type):
             return f"the output column {column.name} is of type {type_name(column.type)}"
     found = engine.obstacle(list(requests.values()), job.settings)
     found = found or engine.expression_obstacle(wishes.predicates, job.settings)
+    if output is not None and job.output is None and found is None:
+        lookups = (output(bindable(wishes.columns), predicate) for predicate in wishes.predicates)
+        obstacles = (engine.link_obstacle(link, job.settings) for link in lookups)
+        found = next(filter(None, obstacles), None)
     if found is not None:
         return found
     try:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import zoneinfo
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from predtrace.engines.base import (
     TARGET,
     Evaluation,
+    LookedUp,
     StoredLink,
     TargetLink,
     Targets,
@@ -31,9 +32,10 @@ from symbolic.expr import Column, Expr, Param, conjunction, same
 from symbolic.types import Array, DataType, Map, Record, Timestamp, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pyarrow as pa
+
+OutputOf: TypeAlias = Callable[[tuple[Column, ...], Expr], LookedUp]
+"""Gives the output rows, with these columns, that a lookup over them selects."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,23 +213,27 @@ def _lookup_predicate(columns: Sequence[Column], keys: Sequence[int]) -> Expr:
 def trusted_targets(wishes: Wishes) -> Targets:
     """Targets taken as given, where there is no stored output to find them in.
 
-    Raises TargetError unless each is a complete row.
+    Each must be a complete row.
     """
-    if not all(wanted.complete for wanted in wishes.targets):
-        raise TargetError(
-            "the job did not keep its output, so only complete rows can be traced; "
-            "give every column, or run again with keep_output=True"
-        )
     rows = [(wanted.number, wanted.values) for wanted in wishes.targets]
     return Targets(
         target_table(bindable(wishes.columns), rows), bindable(wishes.columns), wishes.numbered
     )
 
 
-def stored_targets(
-    wishes: Wishes, folder: str, open_evaluation: Callable[[Targets], Evaluation]
+def stored_output(folder: str) -> OutputOf:
+    """The kept output in `folder`, to look targets up in."""
+
+    def link(columns: tuple[Column, ...], predicate: Expr) -> LookedUp:
+        return StoredLink(folder=folder, columns=columns, predicate=predicate, parent=TargetLink())
+
+    return link
+
+
+def found_targets(
+    wishes: Wishes, output: OutputOf, open_evaluation: Callable[[Targets], Evaluation]
 ) -> Targets:
-    """The output rows that the targets name, found in the output stored in `folder`.
+    """The output rows that the targets name, found in the output.
 
     Targets that give the same columns are looked up together.
     """
@@ -240,21 +246,17 @@ def stored_targets(
             continue
         given = target_table([], [(wanted.number, {})])
         evaluation = open_evaluation(Targets(given, (), True))
-        found.append(evaluation.bound(_output_link(folder, columns, wanted.predicate)))
+        found.append(evaluation.bound(output(columns, wanted.predicate)))
     for group in wishes.by_columns:
         keys = tuple(sorted(group[0].values))
         key_columns = [column for column in columns if column.id in keys]
         given = target_table(key_columns, [(wanted.number, wanted.values) for wanted in group])
         evaluation = open_evaluation(Targets(given, key_columns, True))
         predicate = _lookup_predicate(columns, keys)
-        found.append(evaluation.bound(_output_link(folder, columns, predicate)))
+        found.append(evaluation.bound(output(columns, predicate)))
     schema = target_schema(columns)
     rows = pa.concat_tables([table.select(schema.names).cast(schema) for table in found])
     return Targets(rows if found else schema.empty_table(), columns, wishes.numbered)
-
-
-def _output_link(folder: str, columns: tuple[Column, ...], predicate: Expr) -> StoredLink:
-    return StoredLink(folder=folder, columns=columns, predicate=predicate, parent=TargetLink())
 
 
 def target_schema(columns: Sequence[Column]) -> pa.Schema:

@@ -14,7 +14,13 @@ import pytest
 
 import predtrace
 from predtrace.api import Trace
-from predtrace.errors import PredTraceError, SourceError, StoreError, TargetError
+from predtrace.errors import (
+    NonDeterministicError,
+    PredTraceError,
+    SourceError,
+    StoreError,
+    TargetError,
+)
 from predtrace.frontends.spark.execute import Run, RunResult
 from predtrace.jobs.store import JobStore
 
@@ -141,13 +147,56 @@ def test_output_that_is_not_kept(trace: Trace, tmp_path: Path) -> None:
     answer = job.lineage(EXPECTED[1])
     assert rows_of(answer["orders"]) == [0, 1]
     assert any("on trust" in note for note in answer.notes)
-    with pytest.raises(TargetError, match="keep_output=True"):
-        job.lineage({"status": "F"})
     reopened = predtrace.open_job(tmp_path, job.id)
     with pytest.raises(PredTraceError, match="keep_output=True"):
         reopened.output_arrow()
     with pytest.raises(PredTraceError, match="keep_output=True"):
         _ = reopened.output
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_job_that_ran_before(trace: Trace, tmp_path: Path, engine: str) -> None:
+    job = trace.record(tmp_path)
+    assert job.record.output is None
+    assert job.record.intermediates == ()
+    again = predtrace.open_job(tmp_path, job.id)
+    check_lineage(again, engine)
+    answer = again.lineage(["n = 1", {"status": "X"}], engine=engine)
+    assert any("in a replay" in note for note in answer.notes)
+    assert answer.targets.column("target").to_pylist() == [0, 0]
+    assert answer.missing == (1,)
+    assert rows_of(answer["orders"]) == [2, 4]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_limits_are_replayed_where_they_had_no_choice(
+    session: SparkSession, tmp_path: Path, engine: str
+) -> None:
+    job = predtrace.trace(QUERY + " LIMIT 2", session).record(tmp_path / "order")
+    answer = job.lineage([{"status": "F"}, {"status": "O"}], engine=engine)
+    assert answer.missing == (1,)
+    assert rows_of(answer["orders"]) == [0, 1]
+    query = "SELECT status, count(*) AS n FROM (SELECT * FROM orders LIMIT 2) GROUP BY status"
+    job = predtrace.trace(query, session).record(tmp_path / "any")
+    answer = job.lineage({"n": 1}, engine=engine)
+    with pytest.raises(NonDeterministicError, match=r"Limit.*had a choice"):
+        answer["orders"].count()
+
+
+def test_float_sums_are_not_replayed(session: SparkSession, tmp_path: Path) -> None:
+    query = "SELECT status, sum(price) AS total FROM orders GROUP BY status"
+    job = predtrace.trace(query, session).record(tmp_path)
+    with pytest.raises(TargetError, match=r"GroupBy.*keep_output=True"):
+        job.lineage({"status": "F"})
+
+
+def test_a_clock_cannot_be_recorded(session: SparkSession, tmp_path: Path) -> None:
+    trace = predtrace.trace(
+        "SELECT id FROM orders WHERE current_date() > DATE'2020-01-01'", session
+    )
+    with pytest.raises(NonDeterministicError, match="current date"):
+        trace.record(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_row_of_the_output_is_a_target(trace: Trace, tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ from predtrace.engines.duckdb_source import (
 from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
+from predtrace.engines.limits import refuse_choices
 from predtrace.engines.query import FILE, Bound, FetchQuery, Queries, RowsQuery
 from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
@@ -309,6 +310,7 @@ class DuckDBEvaluation:
                 self._taken.setdefault(link, {})[node] = name
                 rows = trees.table(name)
             scans[node] = rows
+        refuse_choices(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
         return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:

@@ -8,7 +8,8 @@ order all rows tie.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 from sqlglot import exp
@@ -17,6 +18,7 @@ from predtrace.engines.blocks import Block, Planner, read
 from predtrace.engines.dialects import Dialect
 from predtrace.engines.literals import number
 from predtrace.engines.relational import planner
+from predtrace.errors import NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Limit
 
@@ -48,6 +50,25 @@ def limit_ties(
         for limit in limits
         if isinstance(limit, Limit) and _cuts(limit)
     )
+
+
+def refuse_choices(
+    graph: OperatorGraph,
+    node: int,
+    dialect: Dialect,
+    scans: Mapping[int, exp.Expr],
+    value: Callable[[exp.Query], Any],
+) -> None:
+    """Raise NonDeterministicError if rows of the node are up to the run; `value` runs a query."""
+    for ties in limit_ties(graph, node, dialect, scans):
+        if value(ties.query):
+            origin = graph[ties.node].origin
+            where = f" ({origin.text})" if origin else ""
+            raise NonDeterministicError(
+                f"operator {ties.node}, Limit{where}, had a choice among rows that come in no "
+                "order, and the job has not stored which it took; run the pipeline with "
+                "keep='inline'"
+            )
 
 
 def _cuts(limit: Limit) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ from predtrace.engines.base import (
     prepare_folder,
 )
 from predtrace.engines.dialects import SPARK_DIALECT
+from predtrace.engines.limits import refuse_choices
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
@@ -292,7 +293,12 @@ class SparkEvaluation:
             )
             for node, request in link.scans.items()
         }
+        refuse_choices(link.graph, link.node, SPARK_DIALECT, scans, self._value)
         return plan_query(link.graph, link.node, SPARK_DIALECT, scans).subquery(copy=False)
+
+    def _value(self, query: exp.Query) -> Any:
+        """The only value of a query."""
+        return self.dataframe(query).collect()[0][0]
 
     def _stored(self, link: StoredLink) -> DataFrame:
         reader = self.session.read.option("__globPaths__", "false")

@@ -13,7 +13,7 @@ from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError
 from predtrace.index.outputs import Output, grouped, read_output
 from predtrace.jobs.model import Job
-from predtrace.targets import Wanted, Wishes, bindable, stored_targets
+from predtrace.targets import Wanted, Wishes, bindable, found_targets, stored_output
 
 
 def output_of(job: Job, folder: Path) -> Output:
@@ -37,7 +37,9 @@ def output_rows(
         return joined_pairs([_by_values(output, wanted) for wanted in wishes.by_columns])
     assert job.output is not None
     place = str(folder / job.output.folder)
-    rows = stored_targets(wishes, place, lambda given: engine().open(given, job.settings)).rows
+    rows = found_targets(
+        wishes, stored_output(place), lambda given: engine().open(given, job.settings)
+    ).rows
     places, found = output.find(rows.drop_columns([TARGET]))
     return rows.column(TARGET).to_numpy()[places], found
 

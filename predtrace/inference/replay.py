@@ -22,6 +22,7 @@ from pushdown.operators import (
     AntiJoin,
     Filter,
     InnerJoin,
+    Limit,
     Operator,
     OuterJoin,
     Scan,
@@ -95,8 +96,13 @@ def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
     return conjunction(*(term for term in conjuncts(restriction.predicate) if term not in said))
 
 
-def unrepeatable(graph: OperatorGraph, top: int) -> tuple[Operator, ...]:
-    """The operators under `top` whose results another run need not repeat."""
+def unrepeatable(graph: OperatorGraph, top: int, *, limits: bool = True) -> tuple[Operator, ...]:
+    """The operators under `top` whose results another run need not repeat.
+
+    Without `limits` only those of which that is known: a limit repeats if no rows that
+    differ tie at its cut, which the data say.
+    """
     from predtrace.inference.planner import is_unrepeatable
 
-    return tuple(op for node in graph.top_down(top) if is_unrepeatable(op := graph[node]))
+    found = (op for node in graph.top_down(top) if is_unrepeatable(op := graph[node]))
+    return tuple(op for op in found if limits or not isinstance(op, Limit))
