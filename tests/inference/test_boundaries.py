@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.compute as pc
+import numpy as np
 import pytest
 from sqlglot import exp
 
@@ -121,12 +121,8 @@ def test_value_sets_larger_than_memory(tmp_path: Path) -> None:
         keys = answer.scan("p").to_arrow(["k"])["k"]
         others = answer.scan("b").to_arrow(["k2"])["k2"]
         assert spilled() > before, "it fits: nothing is tested"
-        half = ROWS // 2
         for found in (keys, others):
-            assert len(found) == half
-            assert pc.sum(found).as_py() == sum(range(0, ROWS, 2))
-            assert pc.max(pc.bit_wise_and(found, 1)).as_py() == 0
-            assert pc.count_distinct(found).as_py() == half
+            assert np.array_equal(np.sort(found.to_numpy()), np.arange(0, ROWS, 2))
     assert answer.label == "precise"
 
 

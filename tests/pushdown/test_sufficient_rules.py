@@ -1,4 +1,4 @@
-"""Every rule without stored results: what is sufficient below a predicate, what is lifted above."""
+"""Every rule for replays: who has a say in its output, what is sufficient below a predicate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pushdown.operators import (
 )
 from pushdown.rules import RULES
 from pushdown.rules.base import MINIMAL, WHOLE, Context, Rule
-from pushdown.verify import Question, lift, push
+from pushdown.verify import Question, push
 from symbolic.expr import (
     FALSE,
     TRUE,
@@ -36,10 +36,8 @@ from symbolic.expr import (
     Expr,
     Literal,
     Param,
-    ParamSet,
     call,
     conjunction,
-    member,
     render,
     same,
 )
@@ -78,7 +76,6 @@ FILTER = Filter(id=0, input=1, condition=OVER_3)
 SORT = Sort(id=0, input=1, keys=(SortKey(A),))
 LIMIT, DISTINCT = Limit(id=0, input=1, count=3), Distinct(id=0, input=1)
 TWICE = RowTransform(id=0, input=1, assignments=(Assignment(X, call("add", A, A, type=LONG)),))
-RENAME = RowTransform(id=0, input=1, assignments=(Assignment(X, A),))
 UNION = Union_(id=0, inputs=(1, 2), **SET)
 INTERSECT = Intersect(id=0, left=1, right=2, **SET)
 EXCEPT = Except(id=0, left=1, right=2, **SET)
@@ -129,8 +126,8 @@ def test_an_operator_without_a_word_on_replays_is_noticed() -> None:
     assert unsaid({**RULES, Limit: silent}) == {Limit}
 
 
-def test_every_rule_has_examples_without_stored_results() -> None:
-    for table in (SUFFICIENT_CASES, WRONG_SUFFICIENT, LIFTED, WRONG_LIFTS):
+def test_every_rule_has_examples() -> None:
+    for table in (SUFFICIENT_CASES, WRONG_SUFFICIENT):
         assert {type(case[0]) for case in table.values()} == RULES.keys()
 
 
@@ -271,105 +268,3 @@ def test_what_is_not_sufficient_is_refused(name: str) -> None:
     assert question.complete(index, wrong) is Verdict.REFUTED
     right = push(operator, above, Context(inputs, WHOLE), witnessed=False, goal=SUFFICIENT)
     assert question.complete(index, right.below[index]) is Verdict.PROVED
-
-
-# -- what is lifted
-
-
-def known(column: Column) -> Expr:
-    """That a column's value is in a value set, numbered as the column."""
-    return member(ParamSet(column.id, (column.id,)), column)
-
-
-KNOWN_A, KNOWN_C = known(A), known(C)
-BOTH = (KNOWN_A, KNOWN_C)
-IN_1, IN_3 = (f"IN values of scan {number} ({number})" for number in (1, 3))
-
-LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
-    "filter": (FILTER, (KNOWN_A,), ONE, f"(a) {IN_1} AND a > 3"),
-    "projection, renamed": (RENAME, (KNOWN_A,), ONE, f"(x) {IN_1}"),
-    "projection, computed": (TWICE, (KNOWN_A,), ONE, "TRUE"),
-    "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
-    "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
-    "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
-    "inner join": (INNER, BOTH, TWO, f"(a) {IN_1} AND (c) {IN_3} AND a = c"),
-    "semi join: the matches', too": (
-        SEMI,
-        BOTH,
-        TWO,
-        f"(a) {IN_1} AND (a) {IN_3} AND a IS NOT NULL",
-    ),
-    "anti join": (ANTI, BOTH, TWO, f"(a) {IN_1}"),
-    "mark join": (MARK, BOTH, TWO, f"(a) {IN_1}"),
-    "scalar subquery": (SUBQUERY, BOTH, SCALAR, f"(a) {IN_1}"),
-    "left join": (join("left"), BOTH, TWO, f"(a) {IN_1}"),
-    "right join": (join("right"), BOTH, TWO, f"(c) {IN_3}"),
-    "full join: either side may be padding": (join("full"), BOTH, TWO, "TRUE"),
-    "group by: of its keys": (
-        group("sum", A),
-        (conjunction(*BOTH),),
-        GROUPED,
-        f"(a) {IN_1}",
-    ),
-    "max: its value is a row's": (
-        group("max", A),
-        (conjunction(*BOTH),),
-        GROUPED,
-        f"(a) {IN_1} AND (x) {IN_3}",
-    ),
-    "union: of either branch": (UNION, BOTH, TWO, f"(x) {IN_1} OR (x) {IN_3}"),
-    "intersect": (INTERSECT, BOTH, TWO, f"(x) {IN_1} AND (x) {IN_3}"),
-    "except": (EXCEPT, BOTH, TWO, f"(x) {IN_1}"),
-}
-
-
-@pytest.mark.parametrize("name", LIFTED)
-def test_lifted(name: str) -> None:
-    operator, below, inputs, above = LIFTED[name]
-    assert render(lift(operator, below, Context(inputs, MINIMAL))) == above
-
-
-def test_a_max_of_whole_groups_says_nothing_of_its_value() -> None:
-    """The rows that do not attain it are lineage, too; one that does is not singled out."""
-    lifted = lift(group("max", A), (conjunction(*BOTH),), Context(GROUPED, WHOLE))
-    assert render(lifted) == f"(a) {IN_1}"
-
-
-def about(column: Column, other: Column) -> Expr:
-    """That a column's value is in the other column's value set."""
-    return member(ParamSet(other.id, (other.id,)), column)
-
-
-WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
-    "filter: of another column": (FILTER, (KNOWN_A,), ONE, about(B, A)),
-    "projection: of the argument": (TWICE, (KNOWN_A,), ONE, about(X, A)),
-    "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
-    "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
-    "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
-    "inner join: of another column": (INNER, BOTH, TWO, about(D, A)),
-    "semi join: of another column": (SEMI, BOTH, TWO, about(B, C)),
-    "anti join: of the inner side": (ANTI, BOTH, TWO, about(A, C)),
-    "mark join: of the inner side": (MARK, BOTH, TWO, about(A, C)),
-    "scalar subquery: of a value that may be none": (SUBQUERY, BOTH, SCALAR, about(X, C)),
-    "left join: of the padded side": (join("left"), BOTH, TWO, KNOWN_C),
-    "right join: of the padded side": (join("right"), BOTH, TWO, KNOWN_A),
-    "full join: of the left side": (join("full"), BOTH, TWO, KNOWN_A),
-    "full join: of the right side": (join("full"), BOTH, TWO, KNOWN_C),
-    "sum: of its argument": (group("sum", A), (KNOWN_C,), GROUPED, about(X, C)),
-    "union: of one branch": (UNION, BOTH, TWO, about(X, A)),
-    "intersect: of another column": (INTERSECT, BOTH, TWO, about(Y, A)),
-    "except: of the right side": (EXCEPT, BOTH, TWO, about(X, C)),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_LIFTS)
-def test_what_does_not_hold_above_is_not_lifted(name: str) -> None:
-    operator, below, inputs, wrong = WRONG_LIFTS[name]
-    proposals = tuple((predicate,) for predicate in below)
-    question = Question(
-        Obligation(operator, wrong, proposals, Context(inputs, MINIMAL), witnessed=False)
-    )
-    assert question.lifted(below, wrong) is Verdict.REFUTED
-    right = RULES[type(operator)].lift(operator, below, Context(inputs, MINIMAL))
-    full = getattr(operator, "kind", "") == "full"
-    assert question.lifted(below, TRUE if full else right) is Verdict.PROVED
