@@ -53,8 +53,8 @@ def carrying(
     Of the scans, those are left out whose rows do not stay apart up to `top`. Where an
     outer join pads, identities are NULL.
     """
-    first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
-    numbers = itertools.count(first)
+    taken = (column.id for node in graph.top_down() for column in graph.output(node))
+    numbers = itertools.count(1 + max(taken, default=0))
     region = tuple(_region(graph, top))
     found = {
         node: Identity(

@@ -19,6 +19,7 @@ from pushdown.operators import (
     GroupBy,
     Intersect,
     Limit,
+    OneRow,
     Operator,
     RowTransform,
     Scan,
@@ -72,7 +73,7 @@ def check_identities(example: Pipeline) -> int:
 
 
 @given(pipeline=pipelines(operators=5))
-@settings(max_examples=count(60))
+@settings(max_examples=count(40))
 def test_identities_are_lineage(pipeline: Pipeline) -> None:
     graph, tables = pipeline
     for node in graph.top_down():
@@ -84,6 +85,11 @@ def test_identities_are_lineage(pipeline: Pipeline) -> None:
 @pytest.mark.parametrize("name", CORPUS)
 def test_identities_of_small_pipelines(name: str) -> None:
     check_identities(CORPUS[name]())
+
+
+def test_a_graph_without_columns() -> None:
+    nowhere = OperatorGraph([OneRow(id=0), Limit(id=1, input=0, count=1)], 1)
+    assert check_identities(Pipeline(nowhere, {})) == 0
 
 
 LEFT_ONLY: dict[str, type[Operator]] = {"anti join": AntiJoin, "semi join": SemiJoin}
