@@ -44,6 +44,7 @@ from pushdown.operators import (
 from pushdown.rules import RULES
 from pushdown.rules.base import MINIMAL, Rule
 from pushdown.rules.groups import grouped, through_group_by
+from pushdown.rules.rows import same_rows
 from pushdown.verify import push
 from symbolic.expr import FALSE, Column, Expr, Literal, call
 from symbolic.solver import Verdict
@@ -168,6 +169,11 @@ def lineage_alone(rule: Rule) -> Rule:
     return msgspec.structs.replace(rule, influence=None, propose_sufficient=None)
 
 
+def itself_alone(rule: Rule) -> Rule:
+    """Each row decides for itself."""
+    return msgspec.structs.replace(rule, influence=same_rows, propose_sufficient=rule.propose)
+
+
 def selected_alone(rule: Rule) -> Rule:
     """Of a subquery's inner side the values that are looked up have a say."""
 
@@ -207,6 +213,7 @@ SAY: dict[str, tuple[type[Operator], Callable[[Rule], Rule]]] = {
     "the inner row of a subquery whose value is another": (ScalarSubquery, selected_alone),
     "the right rows of an except": (Except, lineage_alone),
     "the rows that a limit might have taken": (Limit, lineage_alone),
+    "the other rows under a limit": (Limit, itself_alone),
     "the rows of a group that do not attain its max": (GroupBy, attained_alone),
     "a semi join's inner rows": (SemiJoin, left_alone),
     "an inner join's right rows": (InnerJoin, left_alone),
