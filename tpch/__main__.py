@@ -1,4 +1,4 @@
-"""The harness's command line: ``python -m tpch generate|run|check``.
+"""The harness's command line: ``python -m tpch generate|run|check|index|bench``.
 
 Tables go to stdout, progress to stderr. Exit status 1 means a difference or an error,
 2 wrong usage, 130 that the run was cut; what was done until then is shown.
@@ -192,6 +192,68 @@ def index(
     for line in index_notes(done):
         console.print(line)
     if any(result.problems for result in done):
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    sf: Scale = 0.1,
+    queries: Queries = "1-22",
+    data: Data = None,
+    store: Annotated[
+        Path, typer.Option("--store", help="Jobs that `run` kept; missing ones are run.")
+    ] = Path("lineage"),
+    systems: Annotated[
+        str, typer.Option("--systems", help="Some of those that there are; all without.")
+    ] = "",
+    targets: Annotated[int, typer.Option("--targets", min=1, help="Asked at once.")] = 100,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Timed ones.")] = 5,
+    limit: Annotated[float, typer.Option("--limit", help="Seconds until giving up.")] = 60.0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the results; continued if there.")
+    ] = None,
+    master: Master = "local[*]",
+) -> None:
+    """Time lineage questions beside the alternatives; exit status 1 if answers differ."""
+    from tpch.bench.figures import Run, write_run
+    from tpch.bench.page import page
+    from tpch.bench.report import headline, report
+    from tpch.bench.run import Bench, settings
+    from tpch.bench.systems import SYSTEMS
+    from tpch.indexes import jobs_of
+
+    numbers = _numbers(queries)
+    names = [name.strip() for name in systems.split(",") if name.strip()] or list(SYSTEMS)
+    chosen = settings(sf, names, rounds=rounds, targets=targets, limit=limit)
+    folder = _make_data(sf, data, twisted=False)
+    missing = [number for number in numbers if number not in jobs_of(store)]
+    if missing:
+        run(sf=sf, queries=",".join(map(str, missing)), data=data, store=store, master=master)
+    results = out or Path(f"bench-{sf:g}")
+    results.mkdir(parents=True, exist_ok=True)
+    file = results / "bench.json"
+    command = f"python -m tpch {' '.join(sys.argv[1:])}"
+    made: list[Bench] = []
+
+    def measure(step: Callable[[str], None]) -> Callable[[int], None]:
+        made.append(Bench(Run(command=command, settings=chosen), file, folder, store, step))
+        return made[0]
+
+    cut = False
+    try:
+        _each(numbers, measure)
+    except KeyboardInterrupt:
+        cut = True
+    done = made[0].run if made else Run(command=command, settings=chosen)
+    write_run(done, file)
+    (results / "bench.md").write_text(report(done), encoding="utf-8")
+    (results / "bench.html").write_text(page(done), encoding="utf-8")
+    console = Console()
+    console.print(headline(done), highlight=False)
+    console.print(f"{results}: bench.json, bench.md, bench.html", highlight=False, markup=False)
+    if cut:
+        raise typer.Exit(130)
+    if any(answer.wrong for query in done.queries for answer in query.answers):
         raise typer.Exit(1)
 
 

@@ -1,0 +1,196 @@
+"""One query: all systems are prepared, asked, compared as sets, and then timed in turns."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from predtrace.errors import PredTraceError
+from tpch.bench.figures import MANY, ONE, ROWS, Answered, QueryFigures, Times
+from tpch.bench.systems import MAKERS, PRECISE, QUERY, Ids, Row, Subject, System
+from tpch.check import choose_targets, stored_bytes
+
+Step = Callable[[str], None]
+Pairs = dict[int, np.ndarray[Any, Any]]
+"""Per scan the pairs of target and row, sorted, without repetitions."""
+
+_ROW_BITS = 40
+
+
+class _Asked:
+    """A system while a query is measured."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.system: System | None = None
+        self.obstacle = ""
+        self.prepared = 0.0
+        self.kept_bytes = 0
+        self.counts: tuple[int, int, int] = (0, 0, 0)
+        self.wrong = False
+        self.seconds: dict[str, list[float]] = {}
+
+    def figures(self) -> Answered:
+        """What there is to report."""
+        links, extra, missing = self.counts
+        return Answered(
+            system=self.name,
+            obstacle=self.obstacle,
+            prepared=self.prepared,
+            kept_bytes=self.kept_bytes,
+            links=links,
+            extra=extra,
+            missing=missing,
+            wrong=self.wrong,
+            times={measure: Times(seconds) for measure, seconds in self.seconds.items() if seconds},
+        )
+
+
+class Meter:
+    """Measures one query on the systems named.
+
+    A question that takes more than `limit` seconds is given up: the system is not asked it
+    again. Every round asks all systems, one after the other, for the same target; rounds with
+    one target go through the targets.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        systems: Sequence[str],
+        *,
+        targets: int,
+        rounds: int,
+        limit: float,
+        step: Step = lambda name: None,
+    ) -> None:
+        self._subject = subject
+        self._rounds = rounds
+        self._limit = limit
+        self._step = step
+        output = subject.job.output_arrow()
+        self._output_rows = output.num_rows
+        values = [column.to_pylist() for column in output.columns]
+        self._targets = choose_targets(list(zip(*values, strict=True)), targets)
+        self._asked = [_Asked(name) for name in systems]
+
+    def measure(self) -> QueryFigures:
+        """Everything about the query."""
+        for asked in self._asked:
+            self._prepare(asked)
+        if self._targets:
+            self._compare()
+            self._time(MANY, lambda system, turn: system.ids(self._targets))
+            self._time(ONE, lambda system, turn: system.ids([self._of_turn(turn)]))
+            self._time(ROWS, lambda system, turn: list(system.rows(self._of_turn(turn))))
+        record = self._subject.job.record
+        folders = {item.result.folder: item.result for item in record.intermediates}
+        return QueryFigures(
+            number=self._subject.number,
+            output_rows=self._output_rows,
+            asked=len(self._targets),
+            scans=len(self._subject.graph.scans()),
+            intermediates=len(folders),
+            intermediate_rows=sum(result.rows for result in folders.values()),
+            intermediate_bytes=stored_bytes(self._subject.job),
+            answers=[asked.figures() for asked in self._asked],
+        )
+
+    def _of_turn(self, turn: int) -> Row:
+        return self._targets[turn % len(self._targets)]
+
+    def _prepare(self, asked: _Asked) -> None:
+        self._step(f"{asked.name}: prepare")
+        started = time.perf_counter()
+        try:
+            with self._in_time():
+                asked.system = MAKERS[asked.name](self._subject)
+            asked.kept_bytes = asked.system.kept_bytes
+        except duckdb.InterruptException:
+            asked.obstacle = f"not prepared in {self._limit:g} s"
+        except (duckdb.Error, PredTraceError) as error:
+            asked.obstacle = str(error).splitlines()[0]
+        asked.prepared = time.perf_counter() - started
+
+    def _compare(self) -> None:
+        """Ask everyone everything once; what is slow or wrong takes no part in timing."""
+        expected: Pairs | None = None
+        for asked in sorted(self._asked, key=lambda one: one.name not in PRECISE):
+            if asked.name == QUERY:
+                continue
+            self._step(f"{asked.name}: compare")
+            found = self._ask(asked, lambda system: system.ids(self._targets))
+            if found is None:
+                continue
+            pairs = _pairs(found)
+            expected = pairs if expected is None else expected
+            asked.counts = _differences(pairs, expected)
+            _, extra, missing = asked.counts
+            if missing or (extra and asked.name in PRECISE):
+                asked.wrong = True
+                asked.obstacle = f"wrong: {missing} rows missing, {extra} too many"
+                asked.system = None
+
+    def _time(self, measure: str, ask: Callable[[System, int], object]) -> None:
+        for turn in range(self._rounds):
+            for asked in self._asked:
+                self._step(f"{asked.name}: {measure}, round {turn + 1}")
+                times = asked.seconds.setdefault(measure, [])
+                if sum(times) > self._limit or asked.system is None:
+                    continue
+                started = time.perf_counter()
+                if self._ask(asked, lambda system, turn=turn: ask(system, turn)) is not None:  # type: ignore[misc]
+                    times.append(time.perf_counter() - started)
+
+    def _ask(self, asked: _Asked, ask: Callable[[System], Any]) -> Any:
+        """An answer; None, and a reason, if there is none in time."""
+        if asked.system is None:
+            return None
+        try:
+            with self._in_time():
+                return ask(asked.system)
+        except duckdb.InterruptException:
+            asked.obstacle = f"more than {self._limit:g} s"
+        except (duckdb.Error, PredTraceError) as error:
+            asked.obstacle = str(error).splitlines()[0]
+        asked.system = None
+        return None
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        timer = threading.Timer(self._limit, self._subject.connection.interrupt)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def _pairs(ids: Ids) -> Pairs:
+    return {scan: np.unique(_numbers(table)) for scan, table in ids.items()}
+
+
+def _numbers(table: pa.Table) -> np.ndarray[Any, Any]:
+    targets = table.column("target").to_numpy().astype(np.int64)
+    numbers: np.ndarray[Any, Any] = (targets << _ROW_BITS) + table.column("row").to_numpy()
+    return numbers
+
+
+def _differences(
+    found: Mapping[int, np.ndarray[Any, Any]], expected: Mapping[int, np.ndarray[Any, Any]]
+) -> tuple[int, int, int]:
+    """How many pairs were found; how many of them are too many; how many are missing."""
+    links = sum(map(len, found.values()))
+    shared = sum(
+        len(np.intersect1d(found[scan], rows, assume_unique=True))
+        for scan, rows in expected.items()
+        if scan in found
+    )
+    return links, links - shared, sum(map(len, expected.values())) - shared

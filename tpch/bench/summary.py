@@ -1,0 +1,59 @@
+"""Means and ratios over the queries of a run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from tpch.bench.figures import QueryFigures
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """Two systems on the queries that both answered: mean seconds, and the ratio's spread.
+
+    `ratio` is the geometric mean of the queries' ratios, `least` and `most` the extremes;
+    above 1 the first system is slower.
+    """
+
+    queries: int
+    mean: float
+    other_mean: float
+    ratio: float
+    least: float
+    most: float
+
+
+def compared(
+    queries: Sequence[QueryFigures], measure: str, system: str, other: str
+) -> Compared | None:
+    """Compare a system with another; None if no query was answered by both."""
+    pairs = list(_pairs(queries, measure, system, other))
+    if not pairs:
+        return None
+    ratios = [ours / theirs for ours, theirs in pairs]
+    return Compared(
+        queries=len(pairs),
+        mean=statistics.fmean(ours for ours, _ in pairs),
+        other_mean=statistics.fmean(theirs for _, theirs in pairs),
+        ratio=statistics.geometric_mean(ratios),
+        least=min(ratios),
+        most=max(ratios),
+    )
+
+
+def _pairs(
+    queries: Sequence[QueryFigures], measure: str, system: str, other: str
+) -> Iterator[tuple[float, float]]:
+    for query in queries:
+        ours, theirs = query.seconds(system, measure), query.seconds(other, measure)
+        if ours is not None and theirs is not None:
+            yield ours, theirs
+
+
+def false_positives(queries: Sequence[QueryFigures], system: str) -> float | None:
+    """The mean over the queries of the share of returned rows that are no lineage."""
+    found = [query.of(system) for query in queries]
+    rates = [answer.false_positives for answer in found if answer is not None and answer.times]
+    return statistics.fmean(rates) if rates else None
