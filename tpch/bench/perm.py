@@ -50,12 +50,16 @@ _FLAG = Column(0, "matched", BOOLEAN)
 class Rewritten(msgspec.Struct, frozen=True):
     """A rewritten graph: `rows` is where its output has the row numbers of each scan.
 
-    `numbered` says which of its own scans are read with row numbers, in which column.
+    `numbered` says which of its own scans are read with row numbers, in which column. Its
+    output may hold columns that have the value of one of the original's, by the id of that
+    (`equal`): keys of the group, and of its members. What is known of one is known of all, but
+    optimizers do not see it through a null-safe join.
     """
 
     graph: OperatorGraph
     rows: dict[int, Column]
     numbered: dict[int, Column]
+    equal: dict[int, tuple[Column, ...]]
 
 
 def rewrite(
@@ -70,7 +74,7 @@ def rewrite(
     rewriter = Rewriter(graph, wanted, RULES, minimal=aggregates == "minimal")
     carried = rewriter.carried(graph.root, Names())
     rewritten = OperatorGraph(rewriter.operators, carried.node)
-    return Rewritten(rewritten, carried.rows, rewriter.numbered)
+    return Rewritten(rewritten, carried.rows, rewriter.numbered, carried.equal)
 
 
 # -- operators whose rows are combinations of single rows
@@ -90,13 +94,19 @@ def _one_row(rewriter: Rewriter, operator: OneRow, names: Names) -> Carried:
 
 def _filter(rewriter: Rewriter, operator: Filter, names: Names) -> Carried:
     below = rewriter.carried(operator.input, names)
-    return Carried(rewriter.copy(names(operator), [below.node]), below.rows)
+    return Carried(rewriter.copy(names(operator), [below.node]), below.rows, below.equal)
 
 
 def _row_transform(rewriter: Rewriter, operator: RowTransform, names: Names) -> Carried:
     below = rewriter.carried(operator.input, names)
     values = {a.column: a.value for a in names(operator).assignments}
-    return Carried(rewriter.projected(below.node, values, below.rows.values()), below.rows)
+    equal = {
+        column.id: below.equal[value.id]
+        for column, value in values.items()
+        if isinstance(value, Column) and value.id in below.equal
+    }
+    kept = Carried(below.node, below.rows, equal)
+    return Carried(rewriter.projected(below.node, values, kept.added), below.rows, equal)
 
 
 def _same_rows(rewriter: Rewriter, operator: Sort | Distinct, names: Names) -> Carried:
@@ -108,7 +118,7 @@ def _join(rewriter: Rewriter, operator: InnerJoin | OuterJoin, names: Names) -> 
     """What an outer join pads has no row numbers either."""
     left, right = _sides(rewriter, operator, names)
     node = rewriter.copy(names(operator), [left.node, right.node])
-    return Carried(node, {**left.rows, **right.rows})
+    return Carried(node, {**left.rows, **right.rows}, {**left.equal, **right.equal})
 
 
 def _sides(rewriter: Rewriter, operator: Any, names: Names) -> tuple[Carried, Carried]:
@@ -124,7 +134,7 @@ def _semi_join(rewriter: Rewriter, operator: SemiJoin, names: Names) -> Carried:
     if not right.rows:
         return _with_plain(rewriter, operator, names, left, right.node)
     node = rewriter.joined(left.node, right.node, names(operator.condition))
-    return Carried(node, {**left.rows, **right.rows})
+    return Carried(node, {**left.rows, **right.rows}, left.equal)
 
 
 def _anti_join(rewriter: Rewriter, operator: AntiJoin, names: Names) -> Carried:
@@ -137,7 +147,7 @@ def _with_plain(
     rewriter: Rewriter, operator: Operator, names: Names, left: Carried, right: int
 ) -> Carried:
     """The operator as it is, with row numbers of the left side only."""
-    return Carried(rewriter.copy(names(operator), [left.node, right]), left.rows)
+    return Carried(rewriter.copy(names(operator), [left.node, right]), left.rows, left.equal)
 
 
 def _mark_join(rewriter: Rewriter, operator: MarkJoin, names: Names) -> Carried:
@@ -152,7 +162,8 @@ def _mark_join(rewriter: Rewriter, operator: MarkJoin, names: Names) -> Carried:
     rows = {**left.rows, **right.rows}
     values: dict[Column, Expr] = {c: c for c in names(rewriter.graph.output(operator.left))}
     values[names(operator.mark)] = call("is_not_null", flag)
-    return Carried(rewriter.projected(node, values, rows.values()), rows)
+    added = (*right.rows.values(), *left.added)
+    return Carried(rewriter.projected(node, values, added), rows, left.equal)
 
 
 def _scalar_subquery(rewriter: Rewriter, operator: ScalarSubquery, names: Names) -> Carried:
@@ -164,7 +175,7 @@ def _scalar_subquery(rewriter: Rewriter, operator: ScalarSubquery, names: Names)
     renamed = {names(operator.column): value}
     inner = rewriter.projected(right.node, renamed, right.rows.values())
     node = rewriter.joined(left.node, inner, TRUE, "left")
-    return Carried(node, {**left.rows, **right.rows})
+    return Carried(node, {**left.rows, **right.rows}, left.equal)
 
 
 # -- groups and sets
@@ -178,7 +189,12 @@ def _group_by(rewriter: Rewriter, operator: GroupBy, names: Names) -> Carried:
     keys = (same(names(key.column), inner(key.value)) for key in operator.keys)
     condition = conjunction(*keys, _contributes(rewriter, operator, names, inner))
     kind = "inner" if operator.keys else "left"
-    return Carried(rewriter.joined(groups, members.node, condition, kind), members.rows)
+    equal = {
+        names(key.column).id: (column, *members.equal.get(column.id, ()))
+        for key in operator.keys
+        if isinstance(column := inner(key.value), Column)
+    }
+    return Carried(rewriter.joined(groups, members.node, condition, kind), members.rows, equal)
 
 
 def _contributes(rewriter: Rewriter, operator: GroupBy, names: Names, inner: Names) -> Expr:
@@ -251,7 +267,8 @@ def _limit(rewriter: Rewriter, operator: Limit, names: Names) -> Carried:
     columns = rewriter.graph.output(operator.id)
     taken = rewriter.plain(operator.id, other)
     condition = _equal(names(columns), other(columns))
-    return Carried(rewriter.joined(below.node, taken, condition, "semi"), below.rows)
+    node = rewriter.joined(below.node, taken, condition, "semi")
+    return Carried(node, below.rows, below.equal)
 
 
 def _equal(left: Sequence[Column], right: Sequence[Column]) -> Expr:

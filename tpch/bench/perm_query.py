@@ -57,8 +57,9 @@ class PermQuery:
     def of_one(self, target: Row) -> str:
         """The lineage of one output row, whose values stand in the query."""
         conditions = [
-            _is_value(exp.column(physical_name(column.id)), value, column)
+            _is_value(exp.column(physical_name(one.id)), value, column)
             for column, value in zip(self.columns, target, strict=True)
+            for one in self._alike(column)
         ]
         found = self._rows().select(exp.alias_(number(0), TARGET))
         return self._by_scan(found.where(*conditions) if conditions else found)
@@ -71,16 +72,19 @@ class PermQuery:
         """
         conditions: list[exp.Expr] = []
         for place, column in enumerate(self.columns):
-            name = physical_name(column.id)
-            sides = {
-                "this": exp.column(name, _FOUND),
-                "expression": exp.column(name, _ASKED),
-            }
             absent = any(row[place] is None for row in targets)
-            conditions.append(exp.NullSafeEQ(**sides) if absent else exp.EQ(**sides))
-        asked = exp.alias_(exp.to_table(TARGETS), _ASKED, table=True)
+            compare = exp.NullSafeEQ if absent else exp.EQ
+            asked = exp.column(physical_name(column.id), _ASKED)
+            conditions += [
+                compare(this=exp.column(physical_name(one.id), _FOUND), expression=asked.copy())
+                for one in self._alike(column)
+            ]
+        table = exp.alias_(exp.to_table(TARGETS), _ASKED, table=True)
         found = self._rows().select(exp.column(TARGET, _ASKED))
-        return self._by_scan(found.join(asked, on=exp.and_(*conditions) if conditions else None))
+        return self._by_scan(found.join(table, on=exp.and_(*conditions) if conditions else None))
+
+    def _alike(self, column: Column) -> tuple[Column, ...]:
+        return (column, *self._rewritten.equal.get(column.id, ()))
 
     def _rows(self) -> exp.Select:
         names = [physical_name(column.id) for column in self._rewritten.rows.values()]

@@ -28,11 +28,19 @@ from tpch.errors import TpchError
 class Carried(msgspec.Struct, frozen=True):
     """A rewritten node, and its columns with row numbers, by the original graph's scans.
 
-    It may have more columns than those of the original node.
+    It may have more columns than those of the original node. Of these, `equal` names those that
+    have the value of another, by the other's id.
     """
 
     node: int
     rows: dict[int, Column]
+    equal: dict[int, tuple[Column, ...]] = {}
+
+    @property
+    def added(self) -> tuple[Column, ...]:
+        """The columns that projections are to keep."""
+        beside = (column for columns in self.equal.values() for column in columns)
+        return tuple(dict.fromkeys((*self.rows.values(), *beside)))
 
 
 _JOINS: dict[str, Callable[..., Operator]] = {
