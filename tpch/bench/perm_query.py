@@ -26,7 +26,7 @@ TARGETS = "targets"
 _ASKED = "asked"
 _FOUND = "found"
 _COMBINATIONS = "combinations"
-_NOTHING = f"SELECT 0 AS {TARGET}, 0 AS {SCAN}, 0 AS {ROW} WHERE FALSE"
+_NOTHING = f"SELECT 0::BIGINT AS {TARGET}, 0 AS {SCAN}, 0::BIGINT AS {ROW} WHERE FALSE"
 
 
 class PermQuery:
@@ -61,7 +61,7 @@ class PermQuery:
             for column, value in zip(self.columns, target, strict=True)
             for one in self._alike(column)
         ]
-        found = self._rows().select(exp.alias_(number(0), TARGET))
+        found = self._rows().select(exp.alias_(exp.cast(number(0), "BIGINT"), TARGET))
         return self._by_scan(found.where(*conditions) if conditions else found)
 
     def of_many(self, targets: Sequence[Row]) -> str:
