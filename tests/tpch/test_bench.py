@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
+from typer.testing import CliRunner
 
 import predtrace
 from predtrace.engines.relational import BUILDERS
@@ -49,6 +50,7 @@ from symbolic.types import BOOLEAN, INTEGER, LONG
 from tests.reference import ReferenceResult, trace_graph
 from tests.reference.jobs import store_job
 from tests.strategies import Pipeline, count, pipelines
+from tpch.__main__ import app
 from tpch.bench import measure
 from tpch.bench.figures import (
     MANY,
@@ -71,6 +73,7 @@ from tpch.bench.run import settings as run_settings
 from tpch.bench.summary import compared, false_positives
 from tpch.bench.systems import PRECISE, SYSTEMS, Ids, Row, Subject
 from tpch.errors import TpchError
+from tpch.indexes import remember
 
 Answer = dict[int, set[int]]
 
@@ -387,6 +390,25 @@ def test_who_is_wrong_or_slow_is_not_timed(
     assert stored.times.keys() == MEASURES.keys()
     assert (other.wrong, other.times) == (wrong, {})
     assert words in other.obstacle
+
+
+def test_the_command_measures_writes_and_goes_on(
+    subject: Subject, tmp_path: Path, plain_folder: Path
+) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    remember(store, {1: subject.job.id})
+    places = ["--data", str(plain_folder), "--store", str(store), "--out", str(out)]
+    command = ["bench", "--queries", "1", "--systems", "stored,perm", "--rounds", "1", *places]
+    for _ in range(2):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        assert {file.name for file in out.iterdir()} == {"bench.json", "bench.md", "bench.html"}
+    run = read_run(out / "bench.json")
+    assert [answer.system for answer in run.queries[0].answers] == ["stored", "perm"]
+    assert "## Time: row ids of all scans, one target" in (out / "bench.md").read_text()
+    file = out / "bench.json"
+    file.write_bytes(file.read_bytes().replace(b'"wrong": false', b'"wrong": true'))
+    assert CliRunner().invoke(app, command).exit_code == 1
 
 
 # -- figures, report, page

@@ -25,8 +25,9 @@ def report(run: Run) -> str:
         f"Rounds: {settings.rounds}; at most {settings.targets} targets a query, spread evenly "
         "over the output; a round asks every system once, in turns, and rounds with one target "
         "go through the targets. Warm: every system has answered before. Times are medians in "
-        f"milliseconds, with the fastest and the slowest round. Given up after "
-        f"{settings.limit:g} s.",
+        "milliseconds, with the fastest and the slowest round. A system whose rounds together "
+        f"took more than {settings.limit:g} s has no further ones; a rewritten query that alone "
+        "takes so long is given up.",
         _agreement(run),
         *(_answers(run) or ["No query was measured."]),
         *_sections(run),
