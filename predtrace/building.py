@@ -17,8 +17,9 @@ from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
 from predtrace.jobs.store import replace_job
 from predtrace.lineage import check_sources
-from predtrace.modes import missing_intermediates, refuse_unrepeatable
+from predtrace.modes import missing_intermediates
 from predtrace.questions import engine_for
+from predtrace.requests import refuse_unrepeatable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import TRUE, Column

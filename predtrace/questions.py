@@ -24,15 +24,8 @@ from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
-from predtrace.modes import (
-    AUTO,
-    INDEXED,
-    choose_mode,
-    labelled_plan,
-    refuse_unrepeatable,
-    replayed_output,
-    scan_requests,
-)
+from predtrace.modes import AUTO, INDEXED, choose_mode, labelled_plan
+from predtrace.requests import refuse_unrepeatable, replayed_output, scan_requests
 from predtrace.targets import (
     OutputOf,
     Wishes,

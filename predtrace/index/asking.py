@@ -12,8 +12,9 @@ from predtrace.index.targets import IndexedTargets, output_of, output_rows
 from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage
-from predtrace.modes import AUTO, INDEXED, bare_requests, choose_mode, scan_requests
+from predtrace.modes import AUTO, INDEXED, choose_mode
 from predtrace.questions import Asked, choose_engine
+from predtrace.requests import bare_requests, scan_requests
 
 
 def stored_index(job: Job, folder: Path, aggregates: str) -> JobIndex | None:

@@ -39,8 +39,9 @@ from predtrace.index.outputs import Output
 from predtrace.index.targets import output_of, output_rows
 from predtrace.jobs.model import Job
 from predtrace.lineage import check_sources
-from predtrace.modes import AUTO, choose_mode, scan_requests
+from predtrace.modes import AUTO, choose_mode
 from predtrace.questions import choose_engine, choose_plan
+from predtrace.requests import scan_requests
 from predtrace.targets import Wishes, check_target
 from pushdown.graph import OperatorGraph
 from symbolic.expr import FALSE, column_ids

@@ -1,0 +1,70 @@
+"""What inference finds out for a job whose results were not stored; remembered by plan."""
+
+from __future__ import annotations
+
+import functools
+
+from predtrace.inference.plan import LineagePlan, RefinedPlan, Replay, ScanLineage
+from predtrace.jobs.model import Job
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Operator, Scan
+
+_BYTES_A_ROW = 50
+
+
+def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
+    """What pushing down alone selects, whatever it loses."""
+    return _inferred_naive(job.graph, job.root, aggregates)
+
+
+def replays_of_plan(job: Job, plan: LineagePlan) -> dict[int, Replay]:
+    """How to do without the plan's intermediates, by binding."""
+    found = _inferred_replays(job.graph, job.root, plan, scan_rows(job))
+    return {replay.binding: replay for replay in found}
+
+
+def refinement(job: Job, aggregates: str) -> RefinedPlan:
+    """How to refine the lineage of the job's targets."""
+    return _inferred_refinement(job.graph, job.root, aggregates, scan_rows(job))
+
+
+def scan_rows(job: Job) -> tuple[tuple[int, float], ...]:
+    """The rows of every scan, by node; guessed from bytes where the job did not count them."""
+    rows = {
+        source.name: sum(
+            file.size / _BYTES_A_ROW if file.rows is None else file.rows for file in source.files
+        )
+        for source in job.sources
+    }
+    return tuple((op.id, rows[op.table]) for op in job.graph if isinstance(op, Scan))
+
+
+@functools.lru_cache(maxsize=64)
+def _inferred_naive(
+    operators: tuple[Operator, ...], root: int, aggregates: str
+) -> tuple[ScanLineage, ...]:
+    from predtrace.inference.planner import infer_unstored
+
+    return infer_unstored(OperatorGraph(operators, root), aggregates).scans
+
+
+@functools.lru_cache(maxsize=64)
+def _inferred_refinement(
+    operators: tuple[Operator, ...], root: int, aggregates: str, rows: tuple[tuple[int, float], ...]
+) -> RefinedPlan:
+    from predtrace.inference.refinement import infer_refinement
+
+    return infer_refinement(OperatorGraph(operators, root), aggregates, dict(rows))
+
+
+@functools.lru_cache(maxsize=64)
+def _inferred_replays(
+    operators: tuple[Operator, ...],
+    root: int,
+    plan: LineagePlan,
+    rows: tuple[tuple[int, float], ...],
+) -> tuple[Replay, ...]:
+    # Finding them takes the solver, which a question to stored results does without.
+    from predtrace.inference.replay import infer_replays
+
+    return infer_replays(OperatorGraph(operators, root), plan, dict(rows))
