@@ -43,7 +43,18 @@ from predtrace.engines.values import arrow_type, row_literals, with_file_diction
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
-from symbolic.types import Float, Null, Opaque
+from symbolic.types import (
+    Binary,
+    Boolean,
+    Date,
+    Decimal,
+    Float,
+    Integer,
+    Null,
+    Opaque,
+    String,
+    Timestamp,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,6 +73,7 @@ _SETTINGS = {
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
 }
+_TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
 """So many bound rows may go through the driver, to stand in queries as they are."""
 
@@ -227,7 +239,9 @@ class SparkEvaluation:
         return msgspec.structs.replace(bound, carried=carried)
 
     def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
-        """Bound rows, which the driver takes if they are few."""
+        """Bound rows, which the driver takes if they are few and of types that travel well."""
+        if not all(isinstance(column.type, _TRAVELLING) for column in link.columns):
+            return Bound(name=self._view(frame, "bound").name)
         rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
         if rows.num_rows > _MOST_LOCAL_ROWS:
             return Bound(name=self._view(frame, "bound").name)
