@@ -95,8 +95,9 @@ def show_forward(
         return
     console = new_console()
     rest = "" if reached.complete else ", of the indexed ones"
+    count = reached.count()
     console.print(
-        f"{number(reached.count())} output rows{rest}, {reached.label} "
+        f"{number(count)} output row{'' if count == 1 else 's'}{rest}, {reached.label} "
         f"(from {', '.join(reached.scans)})",
         markup=False,
     )
