@@ -215,7 +215,7 @@ def _restricted(
     taken before anything else is computed.
     """
     # Inference takes the solver to be there, which a question to stored results is not.
-    from predtrace.inference.replay import unapplied
+    from predtrace.inference.replay import unapplied, without_null_tests
 
     requests = {}
     for restriction in restrictions:
@@ -223,6 +223,9 @@ def _restricted(
         assert isinstance(scan, Scan)
         first = looked_up is not None and scan.id in looked_up
         predicate = restriction.predicate if first else unapplied(graph, restriction)
+        if not restriction.memberships:
+            # With them it tells that no NULL meets a NULL, which makes plain joins of them.
+            predicate = without_null_tests(predicate)
         columns = scan.columns
         if kept is not None:
             read = {column.id for column in kept.output(scan.id)} | column_ids(predicate)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import physical_name
 from predtrace.engines.dialects import Dialect
 from predtrace.engines.literals import number
@@ -128,19 +129,19 @@ class Planner:
 
 def read(column: Column) -> exp.Expr:
     """The column's value."""
-    return exp.column(physical_name(column.id))
+    return trees.column(physical_name(column.id))
 
 
 def named(value: exp.Expr, column: Column) -> exp.Expr:
     """The value under the column's name."""
     name = physical_name(column.id)
     plain = isinstance(value, exp.Column) and value.name == name
-    return value if plain else exp.alias_(value, name, copy=False)
+    return value if plain else trees.alias(value, name)
 
 
 def filler() -> exp.Expr:
     """What is selected where there is no column."""
-    return exp.alias_(exp.true(), FILLER)
+    return trees.alias(exp.true(), FILLER)
 
 
 def of_query(query: exp.Query, operator: Operator) -> Block:

@@ -12,7 +12,8 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,8 @@ from predtrace.engines.duckdb_process import (
     column_types,
     database,
     drop_schema,
-    duckdb_errors,
     file_type,
+    zoned_cursor,
 )
 from predtrace.engines.duckdb_source import (
     source_obstacle,
@@ -118,23 +119,18 @@ class DuckDBEvaluation:
         self._targets = targets
         self._zone = settings.time_zone
         self._queries = Queries("duckdb", DUCKDB, targets.numbered)
-        self._idle: list[duckdb.DuckDBPyConnection] = []
         self._bounds: dict[Link, Bound] = {}
         self._taken: dict[Link, dict[int, str]] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._table_numbers = itertools.count()
         self._lock = threading.RLock()
-        self._schema = f"question{next(_numbers)}"
-        home = database()
-        home.cursor().execute(f"CREATE SCHEMA {self._schema}")
-        weakref.finalize(self, drop_schema, home, self._schema)
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
         if isinstance(link, StoredLink) and link not in self._bounds:
             return self.arrow(self._looked_up(link))
-        name = self._bound(link).name
-        return self.arrow(exp.select("*").from_(trees.table(name)))
+        bound = self._bound(link)
+        return self.arrow(trees.select(exp.Star(), source=self._queries.relation(bound)))
 
     def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
         """The union, by row identity, of what several scans of one source select."""
@@ -145,12 +141,7 @@ class DuckDBEvaluation:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
         source = self._source(request.source, request.columns)
         kind = file_type(tuple(file.path for file in request.source.files))
-        name = f"ids{next(self._table_numbers)}"
-        with self.cursor() as cursor:
-            cursor.register("given_ids", ids)
-            cursor.execute(
-                f"CREATE TABLE {name} AS SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given_ids"
-            ).fetchall()
+        name, _ = self._copied(ids, f"SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given")
         return DuckDBRows(self, FetchQuery(self._queries, request, source, trees.table(name)))
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
@@ -184,23 +175,22 @@ class DuckDBEvaluation:
 
     # -- running queries
 
-    @contextmanager
-    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection to the question's schema that nothing else uses meanwhile."""
-        with duckdb_errors():
-            try:
-                cursor = self._idle.pop()
-            except IndexError:
-                cursor = self._connected()
-            yield cursor
-            # After an error it is given up.
-            self._idle.append(cursor)
+    def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A connection that nothing else uses meanwhile."""
+        return zoned_cursor(self._zone)
 
-    def _connected(self) -> duckdb.DuckDBPyConnection:
-        cursor = database().cursor()
-        cursor.execute("SET TimeZone = $zone", {"zone": self._zone})
-        cursor.execute("SET schema = $name", {"name": self._schema})
-        return cursor
+    @cached_property
+    def _schema(self) -> str:
+        """Where the question's tables lie; made for the first."""
+        name = f"question{next(_numbers)}"
+        with self.cursor() as cursor:
+            cursor.execute(f"CREATE SCHEMA {name}").fetchall()
+        weakref.finalize(self, drop_schema, database(), name)
+        return name
+
+    def _new_table(self) -> str:
+        with self._lock:
+            return f"{self._schema}.rows{next(self._table_numbers)}"
 
     def arrow(self, query: exp.Query) -> pa.Table:
         """Run a query, all rows at once."""
@@ -228,7 +218,7 @@ class DuckDBEvaluation:
 
     def _make_bound(self, link: Link) -> Bound:
         if isinstance(link, RefinedLink):
-            query = bound_query(link, self._refine(link))
+            query = bound_query(link, self._queries, self._refine(link))
             return self._described(*self.materialized(query), bound_columns(link, self._targets))
         if isinstance(link, StoredLink):
             return self._described(*self.materialized(self._looked_up(link)), link.columns)
@@ -240,12 +230,12 @@ class DuckDBEvaluation:
             query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
             bound = self._described(*self.materialized(query), link.columns)
             return msgspec.structs.replace(bound, taken=self._taken.get(link, {}))
-        with self.cursor() as cursor:
-            cursor.register("given_targets", self._targets.rows)
-            ((count,),) = cursor.execute(
-                "CREATE TABLE targets AS SELECT DISTINCT * FROM given_targets"
-            ).fetchall()
-        return self._described("targets", count, self._targets.columns)
+        rows, columns = self._targets.rows, self._targets.columns
+        if rows.num_rows == 1:
+            only = _only_row(rows.to_pylist()[0], columns)
+            if only.values is not None:
+                return only
+        return self._described(*self._copied(rows, "SELECT DISTINCT * FROM given"), columns)
 
     def _looked_up(self, link: StoredLink) -> exp.Select:
         """The stored rows that the rows of the link's parent select."""
@@ -266,12 +256,21 @@ class DuckDBEvaluation:
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its table and its number of rows."""
-        name = f"bound{next(self._table_numbers)}"
+        name = self._new_table()
         with self.cursor() as cursor:
             ((rows,),) = cursor.execute(
                 f"CREATE TABLE {name} AS {query.sql('duckdb', copy=False)}"
             ).fetchall()
         return name, int(rows)
+
+    def _copied(self, rows: pa.Table, query: str) -> tuple[str, int]:
+        """A table of what `query` makes of `rows`, which are ``given``; its number of rows."""
+        name = self._new_table()
+        with self.cursor() as cursor:
+            cursor.register("given", rows)
+            ((count,),) = cursor.execute(f"CREATE TABLE {name} AS {query}").fetchall()
+            cursor.unregister("given")
+        return name, int(count)
 
     def set_source(self, request: SetRequest) -> exp.Expr:
         """The relation that a value set is taken from."""
@@ -316,21 +315,13 @@ class DuckDBEvaluation:
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:
         """What is known of a table of bound rows."""
         if rows == 1:
-            (row,) = self.arrow(exp.select("*").from_(trees.table(name))).to_pylist()
-            present = (column.id for column in columns if row[physical_name(column.id)] is not None)
-            values = row_literals(columns, row)
-            return Bound(
-                name=name,
-                rows=1,
-                values=values,
-                target=row[TARGET],
-                never_null=frozenset(present),
-            )
+            (row,) = self.arrow(trees.select(exp.Star(), source=trees.table(name))).to_pylist()
+            return msgspec.structs.replace(_only_row(row, columns), name=name)
         counts = [exp.Count(this=exp.column(physical_name(column.id))) for column in columns]
         never_null: frozenset[int] = frozenset()
         if counts:
             with self.cursor() as cursor:
-                query = exp.select(*counts).from_(trees.table(name))
+                query = trees.select(*counts, source=trees.table(name))
                 (found,) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
             pairs = zip(columns, found, strict=True)
             never_null = frozenset(column.id for column, count in pairs if count == rows)
@@ -351,6 +342,17 @@ class DuckDBEvaluation:
     def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
         """The column types that DuckDB finds in the files."""
         return column_types(files, partitioned=partitioned) if files else {}
+
+
+def _only_row(row: Mapping[str, Any], columns: Sequence[Column]) -> Bound:
+    """What is known of bound rows that are one row."""
+    present = (column.id for column in columns if row[physical_name(column.id)] is not None)
+    return Bound(
+        rows=1,
+        values=row_literals(columns, row),
+        target=row[TARGET],
+        never_null=frozenset(present),
+    )
 
 
 _numbers = itertools.count(1)

@@ -56,6 +56,24 @@ def new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
 
 
+_IDLE: dict[str, list[duckdb.DuckDBPyConnection]] = {}
+
+
+@contextmanager
+def zoned_cursor(zone: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with this time zone that nothing else uses meanwhile."""
+    with duckdb_errors():
+        idle = _IDLE.setdefault(zone, [])
+        try:
+            cursor = idle.pop()
+        except IndexError:
+            cursor = database().cursor()
+            cursor.execute("SET TimeZone = $zone", {"zone": zone}).fetchall()
+        yield cursor
+        # After an error it is given up.
+        idle.append(cursor)
+
+
 _FILE_TYPES: dict[tuple[str, ...], str] = {}
 _LOCK = threading.Lock()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import physical_name
 from predtrace.engines.faithful import readable
 from predtrace.engines.literals import sql_type, text_literal
@@ -110,14 +111,13 @@ def source_relation(
         [file.path for file in source.files], partitioned=bool(source.partition_columns)
     )
     taken = [
-        exp.alias_(_column(source, column, stored), physical_name(column.id), copy=False)
-        for column in columns
+        trees.alias(_column(source, column, stored), physical_name(column.id)) for column in columns
     ]
     # Of a single file the name need not be looked up for every row.
     only = len(source.files) == 1
-    file = text_literal(source.files[0].path) if only else exp.column(_FILE_COLUMN, quoted=True)
-    taken.append(exp.alias_(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
-    taken.append(exp.alias_(exp.column(_ROW_COLUMN), ROW))
+    file = text_literal(source.files[0].path) if only else trees.column(_FILE_COLUMN, quoted=True)
+    taken.append(trees.alias(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
+    taken.append(trees.alias(trees.column(_ROW_COLUMN), ROW))
     query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
     return query.subquery(copy=False)
 
@@ -145,7 +145,7 @@ def _column(source: Source, column: Column, stored: Mapping[str, str]) -> exp.Ex
         raise EngineError(
             f"source {source.name}: the files have no column {column.name}; use engine='spark'"
         )
-    read = exp.column(column.name, quoted=True)
+    read = trees.column(column.name, quoted=True)
     if column.name in source.partition_columns:
         return exp.TryCast(this=read, to=sql_type(column.type, "duckdb"))
     return read_as(read, column.type, found, f"{source.name}.{column.name}")
@@ -223,7 +223,9 @@ def stored_relation(
         return _empty(columns)
     names = [physical_name(column.id) for column in columns]
     taken = [
-        exp.alias_(read_as(exp.column(name), column.type, stored.get(name, "absent"), name), name)
+        trees.alias(
+            read_as(trees.column(name), column.type, stored.get(name, "absent"), name), name
+        )
         for name, column in zip(names, columns, strict=True)
     ]
     return exp.select(*taken).from_(files_reader(files)).subquery()

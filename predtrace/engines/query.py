@@ -24,7 +24,7 @@ from predtrace.engines.base import (
     physical_name,
     target_name,
 )
-from predtrace.engines.literals import number, sql_type
+from predtrace.engines.literals import number, sql_literal, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
 from predtrace.engines.sql import Compiler
 from symbolic.expr import (
@@ -51,13 +51,14 @@ ROW = "row"
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
     """A relation of bound rows and what is known of it.
 
-    `rows` is their number, if known. With `values` there is exactly one row, of the
-    target number `target`. `never_null` are the columns without NULLs. `carried` gives for
-    scans, by node, the relation and columns that hold the identities of their lineage rows,
-    `taken` a relation of a part of a scan's rows that has all of its lineage.
+    `name` is that of its table; a row of known values may be without. `rows` is their
+    number, if known. With `values` there is exactly one row, of the target number `target`.
+    `never_null` are the columns without NULLs. `carried` gives for scans, by node, the
+    relation and columns that hold the identities of their lineage rows, `taken` a relation
+    of a part of a scan's rows that has all of its lineage.
     """
 
-    name: str
+    name: str | None = None
     rows: int | None = None
     values: Mapping[int, Literal] | None = None
     target: int = 0
@@ -104,8 +105,8 @@ class Queries:
         """The rows of a stored relation that some row of `parent` selects, distinct."""
         match = self.match(stored, predicate, parent)
         return match.finish(
-            exp.alias_(match.target.copy(), TARGET),
-            *(exp.column(physical_name(column.id), table="s") for column in columns),
+            trees.alias(match.target.copy(), TARGET),
+            *(trees.column(physical_name(column.id), "s") for column in columns),
         ).distinct(copy=False)
 
     def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
@@ -113,28 +114,27 @@ class Queries:
         match = self.match(rows, link.predicate, parent)
         identities = (c for found in link.identities.values() for c in (found.file, found.row))
         return match.finish(
-            exp.alias_(match.target.copy(), TARGET),
+            trees.alias(match.target.copy(), TARGET),
             *(
-                exp.column(physical_name(column.id), table="s")
+                trees.column(physical_name(column.id), "s")
                 for column in (*link.columns, *identities)
             ),
         )
 
     def bound_again(self, table: str, columns: Sequence[Column]) -> exp.Select:
         """The distinct bound rows among those with identities."""
-        names = (exp.column(physical_name(column.id)) for column in columns)
-        return exp.select(exp.column(TARGET), *names).distinct().from_(trees.table(table))
+        names = (trees.column(physical_name(column.id)) for column in columns)
+        query = trees.select(trees.column(TARGET), *names, source=trees.table(table))
+        return query.distinct(copy=False)
 
     def identified(self, table: str, identity: Identity) -> Match:
         """The rows of a scan whose identities `table` holds: as ``s``, without other columns."""
-        file, row = (exp.column(physical_name(c.id)) for c in (identity.file, identity.row))
-        rows = (
-            exp.select(exp.column(TARGET), exp.alias_(file, FILE), exp.alias_(row, ROW))
-            .from_(trees.table(table))
-            .where(exp.Not(this=exp.Is(this=row.copy(), expression=exp.Null())))
-        )
-        body = exp.Select().from_(_aliased(rows.subquery(), "s"))
-        return Match(body, exp.column(TARGET, table="s"), repeats=True)
+        file, row = (trees.column(physical_name(c.id)) for c in (identity.file, identity.row))
+        there = exp.Not(this=exp.Is(this=row.copy(), expression=exp.Null()))
+        values = (trees.column(TARGET), trees.alias(file, FILE), trees.alias(row, ROW))
+        rows = trees.select(*values, source=trees.table(table)).where(there, copy=False)
+        body = trees.select(source=rows.subquery("s", copy=False))
+        return Match(body, trees.column(TARGET, "s"), repeats=True)
 
     def restricted(
         self,
@@ -153,11 +153,11 @@ class Queries:
         if request.predicate == TRUE and identity is None and cut is None:
             return source
         columns: list[exp.Expr] = [
-            exp.column(physical_name(column.id), table="s") for column in request.columns
+            trees.column(physical_name(column.id), "s") for column in request.columns
         ]
         if identity is not None:
             columns += [
-                exp.alias_(_of_source(name), physical_name(column.id))
+                trees.alias(_of_source(name), physical_name(column.id))
                 for name, column in ((FILE, identity.file), (ROW, identity.row))
             ]
         if numbered:
@@ -170,7 +170,7 @@ class Queries:
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
-        body = exp.Select().from_(_aliased(source, "s"), copy=False)
+        body = trees.select(source=_aliased(source, "s"))
         if bound.rows == 0:
             return Match(body.where(exp.false()), self._number(0))
         if bound.values is not None:
@@ -188,7 +188,7 @@ class Queries:
 
     def condition(self, condition: Expr, others: Sequence[Column], table: str) -> exp.Expr:
         """A condition on a row of ``s`` and one of `table`, which has the columns `others`."""
-        columns = {c.id: exp.column(physical_name(c.id), table=table) for c in others}
+        columns = {c.id: trees.column(physical_name(c.id), table) for c in others}
         return Compiler(self.dialect, self._spellings, columns)(condition)
 
     def _where(self, body: exp.Select, terms: Sequence[Expr]) -> exp.Select:
@@ -199,7 +199,7 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
-        kept = exp.select("*").from_(_aliased(trees.table(bound.name), "b"))
+        kept = trees.select(exp.Star(), source=self._aliased_bound(bound))
         kept = kept.where(*map(compiler, parts.bound), copy=False)
         on = [_equality(key, compiler, bound) for key in parts.keys]
         on += [compiler(term) for term in parts.residual]
@@ -214,21 +214,35 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
-        values: dict[str, exp.Expr] = {TARGET: exp.column(TARGET, table="b")}
+        values: dict[str, exp.Expr] = {TARGET: trees.column(TARGET, "b")}
         on: list[exp.Expr] = []
         for index, key in enumerate(parts.keys):
             values[f"k{index}"] = compiler(key.bound)
-            on.append(_equality(key, compiler, bound, exp.column(f"k{index}", table="b")))
+            on.append(_equality(key, compiler, bound, trees.column(f"k{index}", "b")))
         for param in sorted(params_of(*parts.residual), key=lambda param: param.column):
             name = physical_name(param.column)
-            values[name] = exp.column(name, table="b")
+            values[name] = trees.column(name, "b")
         on += [compiler(term) for term in parts.residual]
-        kept = exp.select(*(exp.alias_(value, name) for name, value in values.items()))
-        kept = kept.distinct().from_(_aliased(trees.table(bound.name), "b"))
+        named = (trees.alias(value, name) for name, value in values.items())
+        kept = trees.select(*named, source=self._aliased_bound(bound)).distinct(copy=False)
         kept = kept.where(*map(compiler, parts.bound), copy=False)
         condition = exp.and_(*on, copy=False) if on else exp.true()
         trees.joined(body, kept.subquery("b", copy=False), "inner", condition)
-        return Match(body, exp.column(TARGET, table="b"), repeats=not parts.unique)
+        return Match(body, trees.column(TARGET, "b"), repeats=not parts.unique)
+
+    def relation(self, bound: Bound) -> exp.Expr:
+        """The bound rows as an item of a FROM list: a table, or the only row's values."""
+        if bound.name is not None:
+            return trees.table(bound.name)
+        assert bound.values is not None
+        values = {TARGET: self._number(bound.target)}
+        for column, value in bound.values.items():
+            values[physical_name(column)] = sql_literal(value, self.dialect)
+        row = (trees.alias(value, name) for name, value in values.items())
+        return exp.Select(expressions=list(row)).subquery(copy=False)
+
+    def _aliased_bound(self, bound: Bound) -> exp.Expr:
+        return _aliased(self.relation(bound), "b")
 
     def _number(self, target: int) -> exp.Expr:
         return exp.Cast(this=number(target), to=sql_type(LONG, self.dialect))
@@ -244,9 +258,9 @@ class Queries:
         predicate = request.predicate
         if bound.values is not None:
             predicate = bind(predicate, bound.values)
-        names = {column.id: exp.column(column.name, quoted=True) for column in request.columns}
+        names = {column.id: trees.column(column.name, quoted=True) for column in request.columns}
         params = {
-            param.column: exp.column(param.name, table="bound", quoted=True)
+            param.column: trees.column(param.name, "bound", quoted=True)
             for param in params_of(predicate)
         }
         compiler = Compiler(self.dialect, self._spellings, names, params)
@@ -312,7 +326,7 @@ class RowsQuery:
         """Distinct (target, file, row)."""
         branches: list[exp.Query] = [
             match.project(
-                *([exp.alias_(match.target.copy(), TARGET)] if self._numbered else []),
+                *([trees.alias(match.target.copy(), TARGET)] if self._numbered else []),
                 _of_source(FILE),
                 _of_source(ROW),
             )
@@ -339,7 +353,7 @@ class RowsQuery:
         """The rows, under the source's own column names."""
         columns = output_names(self._columns, wanted)
         taken = [
-            exp.alias_(_of_source(physical_name(column.id)), column.name, quoted=True)
+            trees.alias(_of_source(physical_name(column.id)), column.name, quoted=True)
             for column in columns
         ]
         if not self._repeats:
@@ -347,7 +361,7 @@ class RowsQuery:
             return match.project(*self._target(match.target), *taken)
         pairs = self._pairs().subquery("u")
         return (
-            exp.select(*self._target(exp.column(TARGET, table="u")), *taken)
+            exp.select(*self._target(trees.column(TARGET, "u")), *taken)
             .from_(_aliased(self._source(), "s"))
             .join(pairs, on=_same_row(), join_type="inner")
         )
@@ -355,7 +369,7 @@ class RowsQuery:
     def _target(self, value: exp.Expr) -> list[exp.Expr]:
         if not self._numbered:
             return []
-        return [exp.alias_(value.copy(), target_name(self._columns), quoted=True)]
+        return [trees.alias(value.copy(), target_name(self._columns), quoted=True)]
 
 
 class FetchQuery:
@@ -385,12 +399,12 @@ class FetchQuery:
         """The rows, under the source's own column names."""
         columns = output_names(self._columns, wanted)
         taken = [
-            exp.alias_(_of_source(physical_name(column.id)), column.name, quoted=True)
+            trees.alias(_of_source(physical_name(column.id)), column.name, quoted=True)
             for column in columns
         ]
         if self._numbered:
-            target = exp.column(TARGET, table="u")
-            taken.insert(0, exp.alias_(target, target_name(self._columns), quoted=True))
+            target = trees.column(TARGET, "u")
+            taken.insert(0, trees.alias(target, target_name(self._columns), quoted=True))
         return (
             exp.select(*taken)
             .from_(_aliased(self._source.copy(), "s"))
@@ -401,8 +415,7 @@ class FetchQuery:
 def _same_row() -> exp.Expr:
     """Whether ``s`` and ``u`` are the same row."""
     parts = (
-        exp.EQ(this=_of_source(name), expression=exp.column(name, table="u"))
-        for name in (FILE, ROW)
+        exp.EQ(this=_of_source(name), expression=trees.column(name, "u")) for name in (FILE, ROW)
     )
     return exp.and_(*parts, copy=False)
 
@@ -432,4 +445,4 @@ def _only_read(request: ScanRequest) -> ScanRequest:
 
 
 def _of_source(name: str) -> exp.Column:
-    return exp.column(name, table="s")
+    return trees.column(name, "s")

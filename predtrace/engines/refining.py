@@ -99,7 +99,7 @@ class Refiner:
             exp.alias_(number, TARGET),
             exp.alias_(exp.column(TARGET), _GIVEN),
             exp.Star(except_=[exp.column(TARGET)]),
-        ).from_(trees.table(targets.name))
+        ).from_(self._queries.relation(targets))
         name, count = self._workspace.materialized(rows)
         return Bound(name=name, rows=count, never_null=targets.never_null)
 
@@ -191,13 +191,13 @@ def bound_columns(link: RefinedLink, targets: Targets) -> tuple[Column, ...]:
     return (*(column for column in targets.columns if column.id in read), *link.renamed)
 
 
-def bound_query(link: RefinedLink, refined: Refined) -> exp.Query:
+def bound_query(link: RefinedLink, queries: Queries, refined: Refined) -> exp.Query:
     """The rows that bind a scan's predicate: its tuples, and the target's values that it reads."""
     targets = refined.targets
     given = _GIVEN if targets.values is None else TARGET
     values: list[exp.Expr] = [exp.alias_(exp.column(given, table="t"), TARGET)]
     values += [_of("t", column) for column in sorted(_read_of_targets(link))]
-    query = exp.select(*values).from_(exp.alias_(trees.table(targets.name), "t", table=True))
+    query = exp.select(*values).from_(exp.alias_(queries.relation(targets), "t", table=True))
     renamed = zip(link.columns, link.renamed, strict=True)
     taken = [exp.alias_(_of("v", c.id), physical_name(r.id)) for c, r in renamed]
     table = exp.alias_(trees.table(refined.tables[link.node]), "v", table=True)

@@ -213,7 +213,7 @@ class SparkEvaluation:
 
     def _linked_bound(self, link: LookedUp) -> Bound:
         if isinstance(link, RefinedLink):
-            query = bound_query(link, self._refine(link))
+            query = bound_query(link, self._queries, self._refine(link))
             return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
         parent = self._bound(link.parent)
         if isinstance(link, StoredLink):

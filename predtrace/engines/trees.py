@@ -9,8 +9,30 @@ from sqlglot import exp
 
 
 def table(name: str) -> exp.Table:
-    """A table of this name, as it is (no schema, no quotes)."""
-    return exp.Table(this=exp.Identifier(this=name, quoted=False))
+    """A table of this name, as it is (no quotes); `name` may have its schema before a dot."""
+    schema, _, own = name.rpartition(".")
+    return exp.Table(this=_identifier(own), db=_identifier(schema) if schema else None)
+
+
+def column(name: str, table: str | None = None, *, quoted: bool = False) -> exp.Column:
+    """A column, of a table or alias."""
+    return exp.Column(
+        this=_identifier(name, quoted), table=None if table is None else _identifier(table)
+    )
+
+
+def alias(value: exp.Expr, name: str, *, quoted: bool = False) -> exp.Alias:
+    """The value under a name; `value` itself becomes part of it."""
+    return exp.Alias(this=value, alias=_identifier(name, quoted))
+
+
+def _identifier(name: str, quoted: bool = False) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=quoted)
+
+
+def select(*values: exp.Expr, source: exp.Expr) -> exp.Select:
+    """SELECT values FROM source, of which all become part."""
+    return exp.Select(expressions=list(values), from_=exp.From(this=source))
 
 
 def joined(

@@ -29,7 +29,7 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
 )
-from symbolic.expr import TRUE, Expr, conjunction, conjuncts
+from symbolic.expr import TRUE, Call, Column, Expr, conjunction, conjuncts
 
 _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
 """Operators that optimizers move conditions of single tables through."""
@@ -94,6 +94,23 @@ def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
         said.update(conjuncts(getattr(graph[node], "condition", TRUE)))
         node = graph.parent(node)
     return conjunction(*(term for term in conjuncts(restriction.predicate) if term not in said))
+
+
+def without_null_tests(predicate: Expr) -> Expr:
+    """A restriction without its tests that a column is not NULL.
+
+    They come from join keys. The join drops such rows for nothing, while a scan that
+    tests them decodes the column of all its rows. More rows than a sufficient predicate
+    selects are as good.
+    """
+    return conjunction(*(term for term in conjuncts(predicate) if not _is_null_test(term)))
+
+
+def _is_null_test(term: Expr) -> bool:
+    match term:
+        case Call(function="is_not_null", args=(Column(),)):
+            return True
+    return False
 
 
 def unrepeatable(graph: OperatorGraph, top: int, *, limits: bool = True) -> tuple[Operator, ...]:
