@@ -21,8 +21,6 @@ from symbolic.expr import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FEW = 64
-
 
 class Output:
     """Output rows, numbered from 0 in the order in which they were stored.
@@ -55,8 +53,8 @@ class Output:
 
         Returns pairs: the number of the wanted row, and that of the output row; sorted.
         """
-        if wanted.num_rows <= _FEW:
-            parts = [self._find_one(row) for row in wanted.to_pylist()]
+        if wanted.num_rows == 1:
+            parts = [self._find_one(wanted.to_pylist()[0])]
         else:
             parts = list(self._find_many(wanted))
         lengths = [len(part) for part in parts]
@@ -73,23 +71,36 @@ class Output:
         return found
 
     def _find_many(self, wanted: pa.Table) -> Iterator[Ints]:
-        """The same for many rows: their groups among the output's."""
+        """The same for many rows: their groups among the output rows that may be wanted."""
         import pyarrow as pa
 
+        found, rows = self._candidates(wanted)
         columns = [
             pa.chunked_array(
-                [*self.rows.column(name).chunks, *wanted.column(name).chunks],
-                self.rows.column(name).type,
+                [*rows.column(name).chunks, *wanted.column(name).chunks], rows.column(name).type
             )
             for name in wanted.column_names
         ]
-        groups, _ = grouped(columns, len(self) + wanted.num_rows)
-        ours, theirs = groups[: len(self)], groups[len(self) :]
+        groups, _ = grouped(columns, len(found) + wanted.num_rows)
+        ours, theirs = groups[: len(found)], groups[len(found) :]
         order = np.argsort(ours, kind="stable")
         begins = np.searchsorted(ours[order], theirs, side="left")
         ends = np.searchsorted(ours[order], theirs, side="right")
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            yield order[begin:end]
+            yield found[order[begin:end]]
+
+    def _candidates(self, wanted: pa.Table) -> tuple[Ints, pa.Table]:
+        """The rows that have, in every column, the value of some wanted row: numbers, rows."""
+        import pyarrow.compute as pc
+
+        found, rows = np.arange(len(self)), self.rows
+        for name in wanted.column_names:
+            column = _comparable(rows.column(name))
+            if column is not None:
+                values = _comparable(wanted.column(name)).combine_chunks()
+                kept = np.flatnonzero(pc.is_in(column, values).to_numpy())
+                found, rows = found[kept], rows.take(kept)
+        return found, rows
 
 
 @lru_cache(maxsize=8)
@@ -131,21 +142,33 @@ def grouped(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[Ints, Ints]:
 def _codes(column: pa.ChunkedArray) -> Ints:
     """A number per value, the same for equal ones."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64)
-    if pa.types.is_nested(column.type):
+    plain = _comparable(column)
+    if plain is None:
         seen: dict[Hashable, int] = {}
         codes = [seen.setdefault(_hashable(value), len(seen)) for value in column.to_pylist()]
         return np.array(codes, np.int64)
-    if pa.types.is_floating(column.type):
-        # One of the zeros and one of the NaNs stand for all.
-        plain = pc.add(column, pa.scalar(0.0, column.type))
-        column = pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), column.type), plain)
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
     found: Ints = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return found
+
+
+def _comparable(column: pa.ChunkedArray) -> Any:
+    """The column with one representation of each value, for Arrow's hashing; None if nested.
+
+    One of the zeros and one of the NaNs stand for all.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(column.type):
+        return None
+    if not pa.types.is_floating(column.type):
+        return column
+    plain = pc.add(column, pa.scalar(0.0, column.type))
+    return pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), column.type), plain)
 
 
 def _equals(column: pa.ChunkedArray, value: Any) -> Any:
