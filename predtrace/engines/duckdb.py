@@ -56,9 +56,10 @@ from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.limits import refuse_choices
-from predtrace.engines.query import FILE, Bound, FetchQuery, Queries, RowsQuery
+from predtrace.engines.query import FILE, Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
+from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.values import row_literals, with_file_dictionary
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
@@ -246,11 +247,10 @@ class DuckDBEvaluation:
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
         """The bound rows of a replay that also tells which source rows they are made of."""
         table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
-        name, count = self.materialized(self._queries.bound_again(table, link.columns))
-        carried = {node: (table, identity) for node, identity in link.identities.items()}
+        name, count = self.materialized(self._queries.bound_again(table, link, parent))
         return msgspec.structs.replace(
             self._described(name, count, link.columns),
-            carried=carried,
+            carried=self._queries.carried(table, link, parent),
             taken=self._taken.get(link, {}),
         )
 

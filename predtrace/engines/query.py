@@ -8,7 +8,6 @@ Shared by the SQL engines. The relations that queries read are given by name:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,7 @@ from predtrace.engines.base import (
     TARGET,
     ReplayedLink,
     ScanRequest,
-    output_names,
     physical_name,
-    target_name,
 )
 from predtrace.engines.literals import number, sql_literal, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
@@ -34,7 +31,6 @@ from symbolic.expr import (
     Expr,
     Literal,
     bind,
-    column_ids,
     conjuncts,
     params_of,
 )
@@ -53,9 +49,9 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
     `name` is that of its table; a row of known values may be without. `rows` is their
     number, if known. With `values` there is exactly one row, of the target number `target`.
-    `never_null` are the columns without NULLs. `carried` gives for scans, by node, the
-    relation and columns that hold the identities of their lineage rows, `taken` a relation
-    of a part of a scan's rows that has all of its lineage.
+    `never_null` are the columns without NULLs. `carried` gives for scans, by node, where the
+    identities of their lineage rows are, `taken` a relation of a part of a scan's rows that
+    has all of its lineage.
     """
 
     name: str | None = None
@@ -63,8 +59,19 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[int, Literal] | None = None
     target: int = 0
     never_null: frozenset[int] = frozenset()
-    carried: Mapping[int, tuple[str, Identity]] = {}
+    carried: Mapping[int, Carried] = {}
     taken: Mapping[int, str] = {}
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Where the identities of a scan's lineage rows are: in two columns of a table.
+
+    Its rows have a target each, or belong to all that the relation `targets` has.
+    """
+
+    table: str
+    identity: Identity
+    targets: exp.Expr | None = None
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -110,8 +117,12 @@ class Queries:
         ).distinct(copy=False)
 
     def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
-        """The rows that `bound_rows` gives, as often as they come, with their identities."""
-        match = self.match(rows, link.predicate, parent)
+        """The rows that `bound_rows` gives, as often as they come, with their identities.
+
+        They have no targets if `shared` says so.
+        """
+        told = self.telling_apart(self.numbered and not self.shared(link, parent))
+        match = told.match(rows, link.predicate, parent)
         identities = (c for found in link.identities.values() for c in (found.file, found.row))
         return match.finish(
             trees.alias(match.target.copy(), TARGET),
@@ -121,20 +132,47 @@ class Queries:
             ),
         )
 
-    def bound_again(self, table: str, columns: Sequence[Column]) -> exp.Select:
-        """The distinct bound rows among those with identities."""
-        names = (trees.column(physical_name(column.id)) for column in columns)
-        query = trees.select(trees.column(TARGET), *names, source=trees.table(table))
-        return query.distinct(copy=False)
+    def shared(self, link: ReplayedLink, parent: Bound) -> bool:
+        """Whether a link's rows are the same for every row of its parent, and they are many."""
+        return self.numbered and parent.values is None and not params_of(link.predicate)
 
-    def identified(self, table: str, identity: Identity) -> Match:
-        """The rows of a scan whose identities `table` holds: as ``s``, without other columns."""
+    def bound_again(self, table: str, link: ReplayedLink, parent: Bound) -> exp.Select:
+        """The distinct bound rows among those with identities."""
+        names: list[exp.Expr] = [trees.column(physical_name(column.id)) for column in link.columns]
+        if not self.shared(link, parent):
+            query = trees.select(trees.column(TARGET), *names, source=trees.table(table))
+            return query.distinct(copy=False)
+        rows = trees.select(*(names or [exp.true()]), source=trees.table(table))
+        body = trees.select(source=rows.distinct(copy=False).subquery("s", copy=False))
+        trees.joined(body, self._targets_of(parent), "cross")
+        of_rows = (trees.column(physical_name(column.id), "s") for column in link.columns)
+        return body.select(trees.column(TARGET, "b"), *of_rows, copy=False)
+
+    def carried(self, table: str, link: ReplayedLink, parent: Bound) -> dict[int, Carried]:
+        """Where the identities of scans are, among a link's rows with identities."""
+        targets = self._targets_of(parent) if self.shared(link, parent) else None
+        return {node: Carried(table, found, targets) for node, found in link.identities.items()}
+
+    def identified(self, carried: Carried) -> Match:
+        """The rows of a scan whose identities are known: as ``s``, without other columns."""
+        identity = carried.identity
         file, row = (trees.column(physical_name(c.id)) for c in (identity.file, identity.row))
         there = exp.Not(this=exp.Is(this=row.copy(), expression=exp.Null()))
-        values = (trees.column(TARGET), trees.alias(file, FILE), trees.alias(row, ROW))
-        rows = trees.select(*values, source=trees.table(table)).where(there, copy=False)
-        body = trees.select(source=rows.subquery("s", copy=False))
-        return Match(body, trees.column(TARGET, "s"), repeats=True)
+        values: list[exp.Expr] = [trees.alias(file, FILE), trees.alias(row, ROW)]
+        if carried.targets is None:
+            values.insert(0, trees.column(TARGET))
+        rows = trees.select(*values, source=trees.table(carried.table)).where(there, copy=False)
+        if carried.targets is None:
+            body = trees.select(source=rows.subquery("s", copy=False))
+            return Match(body, trees.column(TARGET, "s"), repeats=True)
+        body = trees.select(source=rows.distinct(copy=False).subquery("s", copy=False))
+        trees.joined(body, carried.targets.copy(), "cross")
+        return Match(body, trees.column(TARGET, "b"))
+
+    def _targets_of(self, bound: Bound) -> exp.Expr:
+        """The numbers of the bound rows' targets, as ``b``."""
+        numbers = trees.select(trees.column(TARGET), source=self.relation(bound))
+        return numbers.distinct(copy=False).subquery("b", copy=False)
 
     def restricted(
         self,
@@ -157,11 +195,11 @@ class Queries:
         ]
         if identity is not None:
             columns += [
-                trees.alias(_of_source(name), physical_name(column.id))
+                trees.alias(of_source(name), physical_name(column.id))
                 for name, column in ((FILE, identity.file), (ROW, identity.row))
             ]
         if numbered:
-            columns += [_of_source(FILE), _of_source(ROW)]
+            columns += [of_source(FILE), of_source(ROW)]
         plain = self.telling_apart(False)
         match = plain.match(source, request.predicate, bound)
         if cut is not None:
@@ -170,7 +208,7 @@ class Queries:
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
-        body = trees.select(source=_aliased(source, "s"))
+        body = trees.select(source=aliased(source, "s"))
         if bound.rows == 0:
             return Match(body.where(exp.false()), self._number(0))
         if bound.values is not None:
@@ -242,7 +280,7 @@ class Queries:
         return exp.Select(expressions=list(row)).subquery(copy=False)
 
     def _aliased_bound(self, bound: Bound) -> exp.Expr:
-        return _aliased(self.relation(bound), "b")
+        return aliased(self.relation(bound), "b")
 
     def _number(self, target: int) -> exp.Expr:
         return exp.Cast(this=number(target), to=sql_type(LONG, self.dialect))
@@ -282,167 +320,11 @@ def _equality(
     return kind(this=compiler(key.scanned), expression=value or compiler(key.bound))
 
 
-def _aliased(relation: exp.Expr, name: str) -> exp.Expr:
+def aliased(relation: exp.Expr, name: str) -> exp.Expr:
+    """The relation, which becomes part of it, under a name."""
     return exp.alias_(relation, name, table=True, copy=False)
 
 
-class RowsQuery:
-    """The queries over the rows that scans of one source select, united by row identity.
-
-    `source_of` gives the scanned relation of a request, if it is needed (those of the
-    requests differ in column ids only).
-    """
-
-    def __init__(
-        self,
-        queries: Queries,
-        requests: Sequence[ScanRequest],
-        source_of: Callable[[ScanRequest], exp.Expr],
-        bounds: Sequence[Bound],
-    ) -> None:
-        self._numbered = queries.numbered
-        self._columns = requests[0].columns
-        self._source = functools.partial(source_of, requests[0])
-        self._matches = [
-            _match(queries, request, source_of, bound)
-            for request, bound in zip(requests, bounds, strict=True)
-        ]
-        self._whole = functools.partial(self._whole_match, queries, requests[0], bounds[0])
-
-    def _whole_match(self, queries: Queries, request: ScanRequest, bound: Bound) -> Match:
-        """The only match, with all columns of the source."""
-        return queries.match(self._source(), request.predicate, bound)
-
-    @property
-    def needs_identity(self) -> bool:
-        """Whether the queries tell rows apart by ``file`` and ``row``."""
-        return self._repeats
-
-    @property
-    def _repeats(self) -> bool:
-        return len(self._matches) > 1 or self._matches[0].repeats
-
-    def _pairs(self) -> exp.Query:
-        """Distinct (target, file, row)."""
-        branches: list[exp.Query] = [
-            match.project(
-                *([trees.alias(match.target.copy(), TARGET)] if self._numbered else []),
-                _of_source(FILE),
-                _of_source(ROW),
-            )
-            for match in self._matches
-        ]
-        if len(branches) > 1:
-            return exp.union(*branches, distinct=True)
-        first = branches[0]
-        assert isinstance(first, exp.Select)
-        return first.distinct() if self._repeats else first
-
-    def count(self) -> exp.Query:
-        """How many rows."""
-        counted = exp.Count(this=exp.Star())
-        if self._repeats:
-            return exp.select(counted).from_(self._pairs().subquery("u"))
-        return self._matches[0].project(counted)
-
-    def row_ids(self) -> exp.Query:
-        """``target`` (if numbered), ``file`` and ``row``."""
-        return self._pairs()
-
-    def rows(self, wanted: Sequence[str] | None) -> exp.Query:
-        """The rows, under the source's own column names."""
-        columns = output_names(self._columns, wanted)
-        taken = [
-            trees.alias(_of_source(physical_name(column.id)), column.name, quoted=True)
-            for column in columns
-        ]
-        if not self._repeats:
-            match = self._whole()
-            return match.project(*self._target(match.target), *taken)
-        pairs = self._pairs().subquery("u")
-        return (
-            exp.select(*self._target(trees.column(TARGET, "u")), *taken)
-            .from_(_aliased(self._source(), "s"))
-            .join(pairs, on=_same_row(), join_type="inner")
-        )
-
-    def _target(self, value: exp.Expr) -> list[exp.Expr]:
-        if not self._numbered:
-            return []
-        return [trees.alias(value.copy(), target_name(self._columns), quoted=True)]
-
-
-class FetchQuery:
-    """The queries over rows of a source that are known by ``file`` and ``row``.
-
-    `source` is the scanned relation, `ids` a relation of ``file`` and ``row``, and of
-    ``target`` with numbered targets.
-    """
-
-    def __init__(
-        self, queries: Queries, request: ScanRequest, source: exp.Expr, ids: exp.Expr
-    ) -> None:
-        self._numbered = queries.numbered
-        self._columns = request.columns
-        self._source = source
-        self._ids = ids
-
-    def count(self) -> exp.Query:
-        """How many rows."""
-        return exp.select(exp.Count(this=exp.Star())).from_(self._ids.copy())
-
-    def row_ids(self) -> exp.Query:
-        """``target`` (if numbered), ``file`` and ``row``."""
-        return exp.select("*").from_(self._ids.copy())
-
-    def rows(self, wanted: Sequence[str] | None) -> exp.Query:
-        """The rows, under the source's own column names."""
-        columns = output_names(self._columns, wanted)
-        taken = [
-            trees.alias(_of_source(physical_name(column.id)), column.name, quoted=True)
-            for column in columns
-        ]
-        if self._numbered:
-            target = trees.column(TARGET, "u")
-            taken.insert(0, trees.alias(target, target_name(self._columns), quoted=True))
-        return (
-            exp.select(*taken)
-            .from_(_aliased(self._source.copy(), "s"))
-            .join(_aliased(self._ids.copy(), "u"), on=_same_row(), join_type="inner")
-        )
-
-
-def _same_row() -> exp.Expr:
-    """Whether ``s`` and ``u`` are the same row."""
-    parts = (
-        exp.EQ(this=_of_source(name), expression=trees.column(name, "u")) for name in (FILE, ROW)
-    )
-    return exp.and_(*parts, copy=False)
-
-
-def _match(
-    queries: Queries,
-    request: ScanRequest,
-    source_of: Callable[[ScanRequest], exp.Expr],
-    bound: Bound,
-) -> Match:
-    """The rows that a request selects, as ``s``: their identities at least."""
-    if request.node in bound.carried:
-        return queries.identified(*bound.carried[request.node])
-    if request.node in bound.taken:
-        taken = trees.table(bound.taken[request.node])
-        # It has not all columns: whole rows are joined by their identities.
-        match = queries.match(taken, request.predicate, bound)
-        return msgspec.structs.replace(match, repeats=True)
-    return queries.match(source_of(_only_read(request)), request.predicate, bound)
-
-
-def _only_read(request: ScanRequest) -> ScanRequest:
-    """The request with the columns that its predicate reads."""
-    read = column_ids(request.predicate)
-    columns = tuple(column for column in request.columns if column.id in read)
-    return msgspec.structs.replace(request, columns=columns)
-
-
-def _of_source(name: str) -> exp.Column:
+def of_source(name: str) -> exp.Column:
+    """A column of the scanned relation ``s``."""
     return trees.column(name, "s")

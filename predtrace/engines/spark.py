@@ -35,9 +35,10 @@ from predtrace.engines.base import (
 from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.limits import refuse_choices
 from predtrace.engines.literals import sql_type
-from predtrace.engines.query import FILE, ROW, Bound, Queries, RowsQuery
+from predtrace.engines.query import FILE, ROW, Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
+from predtrace.engines.rows_query import RowsQuery
 from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.values import arrow_type, row_literals, with_file_dictionary
 from predtrace.errors import EngineError
@@ -233,9 +234,9 @@ class SparkEvaluation:
         """The bound rows of a replay that also tells which source rows they are made of."""
         query = self._queries.with_identities(rows, link, parent)
         table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
-        distinct = self._queries.bound_again(table, link.columns)
-        carried = {node: (table, identity) for node, identity in link.identities.items()}
+        distinct = self._queries.bound_again(table, link, parent)
         bound = self._known_bound(link, self.session.sql(distinct.sql("spark")))
+        carried = self._queries.carried(table, link, parent)
         return msgspec.structs.replace(bound, carried=carried)
 
     def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
