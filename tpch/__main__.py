@@ -200,9 +200,11 @@ def bench(
     sf: Scale = 0.1,
     queries: Queries = "1-22",
     data: Data = None,
+    twisted: Twisted = False,
     store: Annotated[
         Path, typer.Option("--store", help="Jobs that `run` kept; missing ones are run.")
     ] = Path("lineage"),
+    engine: Annotated[str, typer.Option("--engine", help="duckdb or spark.")] = "duckdb",
     systems: Annotated[
         str, typer.Option("--systems", help="Some of those that there are; all without.")
     ] = "",
@@ -215,6 +217,7 @@ def bench(
     master: Master = "local[*]",
 ) -> None:
     """Time lineage questions beside the alternatives; exit status 1 if answers differ."""
+    from tpch.bench.engines import open_engine
     from tpch.bench.figures import Run, write_run
     from tpch.bench.page import page
     from tpch.bench.report import headline, report
@@ -224,26 +227,29 @@ def bench(
 
     numbers = _numbers(queries)
     names = [name.strip() for name in systems.split(",") if name.strip()] or list(SYSTEMS)
-    chosen = settings(sf, names, rounds=rounds, targets=targets, limit=limit)
-    folder = _make_data(sf, data, twisted=False)
-    missing = [number for number in numbers if number not in jobs_of(store)]
+    chosen = settings(
+        sf, names, rounds=rounds, targets=targets, limit=limit, twisted=twisted, engine=engine
+    )
+    folder = _make_data(sf, data, twisted)
+    missing = ",".join(str(number) for number in numbers if number not in jobs_of(store))
     if missing:
-        run(sf=sf, queries=",".join(map(str, missing)), data=data, store=store, master=master)
-    results = out or Path(f"bench-{sf:g}")
+        run(sf=sf, queries=missing, data=data, twisted=twisted, store=store, master=master)
+    results = out or Path(f"bench-{folder.name.removeprefix('tpch-')}")
     results.mkdir(parents=True, exist_ok=True)
     file = results / "bench.json"
     command = f"python -m tpch {' '.join(sys.argv[1:])}"
     made: list[Bench] = []
 
     def measure(step: Callable[[str], None]) -> Callable[[int], None]:
-        made.append(Bench(Run(command=command, settings=chosen), file, folder, store, step))
+        made.append(Bench(Run(command=command, settings=chosen), file, opened, store, step))
         return made[0]
 
     cut = False
-    try:
-        _each(numbers, measure)
-    except KeyboardInterrupt:
-        cut = True
+    with open_engine(engine, folder, master) as opened:
+        try:
+            _each(numbers, measure)
+        except KeyboardInterrupt:
+            cut = True
     done = made[0].run if made else Run(command=command, settings=chosen)
     write_run(done, file)
     (results / "bench.md").write_text(report(done), encoding="utf-8")

@@ -1,8 +1,16 @@
 """Hypothesis strategies: small random tables, operator graphs over them, and SQL text."""
 
-from tests.strategies.graphs import Pipeline, pipelines, positive_pipelines
+from tests.strategies.graphs import Pipeline, block_pipelines, pipelines, positive_pipelines
 from tests.strategies.profiles import count, phases, register_profiles
 
 register_profiles()
 
-__all__ = ["Pipeline", "count", "phases", "pipelines", "positive_pipelines", "register_profiles"]
+__all__ = [
+    "Pipeline",
+    "block_pipelines",
+    "count",
+    "phases",
+    "pipelines",
+    "positive_pipelines",
+    "register_profiles",
+]

@@ -289,6 +289,7 @@ _KINDS: dict[str, Callable[[GraphBuilder, int], Node]] = {
 }
 _WEIGHTED = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer")
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
+_BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
 
 
 @st.composite
@@ -328,3 +329,8 @@ def pipelines(operators: int = 8) -> st.SearchStrategy[Pipeline]:
 def positive_pipelines(operators: int = 4) -> st.SearchStrategy[Pipeline]:
     """Graphs without negation, grouping, limits and unions, over few rows."""
     return _pipelines(_POSITIVE, operators, 3)
+
+
+def block_pipelines(operators: int = 5) -> st.SearchStrategy[Pipeline]:
+    """Graphs of blocks of selection, projection and join, and groups above and among them."""
+    return _pipelines(_BLOCKS, operators, 5)

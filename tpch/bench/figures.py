@@ -10,11 +10,12 @@ import msgspec
 
 from tpch.errors import TpchError
 
-ONE, MANY, ROWS = "one", "many", "rows"
+ONE, MANY, ROWS, FORWARD = "one", "many", "rows", "forward"
 MEASURES = {
     ONE: "row ids of all scans, one target",
     MANY: "row ids of all scans, all targets at once",
     ROWS: "full rows of all scans, one target",
+    FORWARD: "output rows that one source row reaches, of every scan",
 }
 """What is timed."""
 
@@ -46,13 +47,15 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     `links` counts pairs of target and source row over all scans, for all targets; of these
     `extra` are no lineage, and `missing` were not found; `wrong` where that must not be.
     `prepared` is what came once, before the first question, `kept_bytes` what was kept from
-    then on. Measures that took too long are not in `times`.
+    then on. `captured` are seconds of each part of a capture of all lineage. Measures that
+    took too long are not in `times`.
     """
 
     system: str
     obstacle: str = ""
     prepared: float = 0.0
     kept_bytes: int = 0
+    captured: dict[str, float] = {}
     links: int = 0
     extra: int = 0
     missing: int = 0
@@ -96,6 +99,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What a run can be continued with: the same of all this."""
 
     scale: float
+    twisted: bool = False
+    engine: str = "duckdb"
     systems: list[str]
     rounds: int
     targets: int

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from predtrace.errors import PredTraceError
-from tpch.bench.figures import MANY, ONE, ROWS, Answered, QueryFigures, Times
-from tpch.bench.systems import MAKERS, PRECISE, QUERY, Ids, Row, Subject, System
+from tpch.bench.engines.base import OutOfTimeError
+from tpch.bench.figures import FORWARD, MANY, ONE, ROWS, Answered, QueryFigures, Times
+from tpch.bench.forward import ForwardQuestions
+from tpch.bench.systems import MAKERS, PRECISE, QUERY
+from tpch.bench.systems.base import Capturing, Forward, Ids, Row, Subject, System
 from tpch.check import choose_targets, stored_bytes
 
 Step = Callable[[str], None]
@@ -33,6 +33,7 @@ class _Asked:
         self.obstacle = ""
         self.prepared = 0.0
         self.kept_bytes = 0
+        self.captured: dict[str, float] = {}
         self.counts: tuple[int, int, int] = (0, 0, 0)
         self.wrong = False
         self.seconds: dict[str, list[float]] = {}
@@ -45,6 +46,7 @@ class _Asked:
             obstacle=self.obstacle,
             prepared=self.prepared,
             kept_bytes=self.kept_bytes,
+            captured=self.captured,
             links=links,
             extra=extra,
             missing=missing,
@@ -76,9 +78,9 @@ class Meter:
         self._limit = limit
         self._step = step
         output = subject.job.output_arrow()
-        self._output_rows = output.num_rows
         values = [column.to_pylist() for column in output.columns]
-        self._targets = choose_targets(list(zip(*values, strict=True)), targets)
+        self._output: list[Row] = list(zip(*values, strict=True))
+        self._targets = choose_targets(self._output, targets)
         self._asked = [_Asked(name) for name in systems]
 
     def measure(self) -> QueryFigures:
@@ -86,15 +88,17 @@ class Meter:
         for asked in self._asked:
             self._prepare(asked)
         if self._targets:
-            self._compare()
+            expected = self._compare()
+            forward = self._forward(expected)
             self._time(MANY, lambda system, turn: system.ids(self._targets))
             self._time(ONE, lambda system, turn: system.ids([self._of_turn(turn)]))
             self._time(ROWS, lambda system, turn: list(system.rows(self._of_turn(turn))))
+            self._time(FORWARD, lambda system, turn: system.reached(forward.of_turn(turn)), Forward)
         record = self._subject.job.record
         folders = {item.result.folder: item.result for item in record.intermediates}
         return QueryFigures(
             number=self._subject.number,
-            output_rows=self._output_rows,
+            output_rows=len(self._output),
             asked=len(self._targets),
             scans=len(self._subject.graph.scans()),
             intermediates=len(folders),
@@ -110,17 +114,22 @@ class Meter:
         self._step(f"{asked.name}: prepare")
         started = time.perf_counter()
         try:
-            with self._in_time():
+            with self._subject.engine.in_time(self._limit):
                 asked.system = MAKERS[asked.name](self._subject)
             asked.kept_bytes = asked.system.kept_bytes
-        except duckdb.InterruptException:
+            if isinstance(asked.system, Capturing):
+                asked.captured = dict(asked.system.captured)
+        except OutOfTimeError:
             asked.obstacle = f"not prepared in {self._limit:g} s"
-        except (duckdb.Error, PredTraceError) as error:
+        except PredTraceError as error:
             asked.obstacle = str(error).splitlines()[0]
         asked.prepared = time.perf_counter() - started
 
-    def _compare(self) -> None:
-        """Ask everyone everything once; what is slow or wrong takes no part in timing."""
+    def _compare(self) -> Pairs:
+        """Ask everyone everything once; what is slow or wrong takes no part in timing.
+
+        Returns the lineage of all targets.
+        """
         expected: Pairs | None = None
         for asked in sorted(self._asked, key=lambda one: one.name not in PRECISE):
             if asked.name == QUERY:
@@ -134,13 +143,39 @@ class Meter:
             asked.counts = _differences(pairs, expected)
             _, extra, missing = asked.counts
             if missing or (extra and asked.name in PRECISE):
-                asked.wrong = True
-                asked.obstacle = f"wrong: {missing} rows missing, {extra} too many"
-                asked.system = None
+                self._wrong(asked, f"{missing} rows missing, {extra} too many")
+        return expected or {}
 
-    def _time(self, measure: str, ask: Callable[[System, int], object]) -> None:
+    def _forward(self, expected: Pairs) -> ForwardQuestions:
+        """The forward questions, whose answers are compared, too."""
+        pairs = {scan: _separated(numbers) for scan, numbers in expected.items()}
+        questions = ForwardQuestions(self._output, self._targets, pairs, self._rounds)
+        answers: list[Any] = []
+        for asked in self._asked:
+            if not isinstance(asked.system, Forward):
+                continue
+            self._step(f"{asked.name}: compare forward")
+            found = self._ask(asked, lambda system: _every_turn(system, questions, self._rounds))
+            if found is None:
+                continue
+            answers.append([{scan: set(n.tolist()) for scan, n in one.items()} for one in found])
+            wrong = sum(questions.differences(turn, one) for turn, one in enumerate(found))
+            if wrong or answers[-1] != answers[0]:
+                self._wrong(asked, "forward from source rows is not the inverse of backward")
+        return questions
+
+    def _wrong(self, asked: _Asked, how: str) -> None:
+        asked.wrong = True
+        asked.obstacle = f"wrong: {how}"
+        asked.system = None
+
+    def _time(
+        self, measure: str, ask: Callable[[Any, int], object], kind: type[Any] = object
+    ) -> None:
         for turn in range(self._rounds):
             for asked in self._asked:
+                if not isinstance(asked.system, kind):
+                    continue
                 self._step(f"{asked.name}: {measure}, round {turn + 1}")
                 times = asked.seconds.setdefault(measure, [])
                 if sum(times) > self._limit or asked.system is None:
@@ -154,23 +189,18 @@ class Meter:
         if asked.system is None:
             return None
         try:
-            with self._in_time():
+            with self._subject.engine.in_time(self._limit):
                 return ask(asked.system)
-        except duckdb.InterruptException:
+        except OutOfTimeError:
             asked.obstacle = f"more than {self._limit:g} s"
-        except (duckdb.Error, PredTraceError) as error:
+        except PredTraceError as error:
             asked.obstacle = str(error).splitlines()[0]
         asked.system = None
         return None
 
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        timer = threading.Timer(self._limit, self._subject.connection.interrupt)
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+
+def _every_turn(system: Forward, questions: ForwardQuestions, rounds: int) -> list[Any]:
+    return [system.reached(questions.of_turn(turn)) for turn in range(rounds)]
 
 
 def _pairs(ids: Ids) -> Pairs:
@@ -181,6 +211,11 @@ def _numbers(table: pa.Table) -> np.ndarray[Any, Any]:
     targets = table.column("target").to_numpy().astype(np.int64)
     numbers: np.ndarray[Any, Any] = (targets << _ROW_BITS) + table.column("row").to_numpy()
     return numbers
+
+
+def _separated(numbers: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    """Targets and rows."""
+    return numbers >> _ROW_BITS, numbers & ((1 << _ROW_BITS) - 1)
 
 
 def _differences(

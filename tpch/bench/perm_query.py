@@ -1,16 +1,21 @@
-"""Questions to a rewritten graph, as one DuckDB query each."""
+"""Questions to a rewritten graph, as one query each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
 
-from predtrace.engines.base import TARGET, physical_name
-from predtrace.engines.dialects import DUCKDB_DIALECT
-from predtrace.engines.literals import number, sql_literal
-from predtrace.engines.relational import plan_query
+from predtrace.sql import (
+    DUCKDB_DIALECT,
+    TARGET,
+    Dialect,
+    number,
+    physical_name,
+    plan_query,
+    sql_literal,
+)
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import Column, Literal
@@ -26,7 +31,9 @@ TARGETS = "targets"
 _ASKED = "asked"
 _FOUND = "found"
 _COMBINATIONS = "combinations"
-_NOTHING = f"SELECT 0::BIGINT AS {TARGET}, 0 AS {SCAN}, 0::BIGINT AS {ROW} WHERE FALSE"
+_NOTHING = (
+    f"SELECT CAST(0 AS BIGINT) AS {TARGET}, 0 AS {SCAN}, CAST(0 AS BIGINT) AS {ROW} WHERE FALSE"
+)
 
 
 class PermQuery:
@@ -43,8 +50,10 @@ class PermQuery:
         relation: Relation,
         aggregates: str,
         scans: Collection[int] | None = None,
+        dialect: Dialect = DUCKDB_DIALECT,
     ) -> None:
         self.columns = graph.output()
+        self._dialect = dialect.name
         self._rewritten = rewrite(graph, aggregates, scans)
         inner = self._rewritten.graph
         relations = {
@@ -52,12 +61,12 @@ class PermQuery:
             for scan in inner.scans()
             for row in [self._rewritten.numbered.get(scan.id)]
         }
-        self._source = plan_query(inner, inner.root, DUCKDB_DIALECT, relations)
+        self._source = plan_query(inner, inner.root, dialect, relations)
 
     def of_one(self, target: Row) -> str:
         """The lineage of one output row, whose values stand in the query."""
         conditions = [
-            _is_value(exp.column(physical_name(one.id)), value, column)
+            _is_value(exp.column(physical_name(one.id)), value, column, self._dialect)
             for column, value in zip(self.columns, target, strict=True)
             for one in self._alike(column)
         ]
@@ -94,21 +103,52 @@ class PermQuery:
 
     def _by_scan(self, found: exp.Select) -> str:
         """The combinations once, of which every scan takes its different numbers."""
-        branches = [
-            exp.select(
-                exp.column(TARGET),
-                exp.alias_(number(scan), SCAN),
-                exp.alias_(exp.column(physical_name(column.id)), ROW),
-            )
-            .from_(_COMBINATIONS)
-            .where(exp.column(physical_name(column.id)).is_(exp.Null()).not_())
-            .distinct()
-            for scan, column in self._rewritten.rows.items()
-        ]
-        if not branches:
+        rows = {scan: exp.column(physical_name(c.id)) for scan, c in self._rewritten.rows.items()}
+        if not rows:
             return _NOTHING
-        query = exp.union(*branches, distinct=False) if len(branches) > 1 else branches[0]
-        return query.with_(_COMBINATIONS, as_=found, materialized=True).sql("duckdb")
+        return _SEPARATED[self._dialect](found, rows).sql(self._dialect)
+
+
+def _branches(found: exp.Select, rows: Mapping[int, exp.Column]) -> exp.Query:
+    """A branch for each scan, over the combinations as a table."""
+    branches = [
+        exp.select(exp.column(TARGET), exp.alias_(number(scan), SCAN), exp.alias_(row.copy(), ROW))
+        .from_(_COMBINATIONS)
+        .where(row.is_(exp.Null()).not_())
+        .distinct()
+        for scan, row in rows.items()
+    ]
+    query = exp.union(*branches, distinct=False) if len(branches) > 1 else branches[0]
+    return query.with_(_COMBINATIONS, as_=found, materialized=True)
+
+
+def _generated(found: exp.Select, rows: Mapping[int, exp.Column]) -> exp.Query:
+    """A row for each scan of a combination: Spark computes a CTE again wherever it is read."""
+    pairs = [
+        exp.Struct(
+            expressions=[
+                exp.PropertyEQ(this=exp.to_identifier(SCAN), expression=number(scan)),
+                exp.PropertyEQ(this=exp.to_identifier(ROW), expression=row.copy()),
+            ]
+        )
+        for scan, row in rows.items()
+    ]
+    generated = exp.Anonymous(this="inline", expressions=[exp.Array(expressions=pairs)])
+    each = exp.select(exp.column(TARGET), generated).from_(found.subquery(_COMBINATIONS))
+    names = map(exp.column, (TARGET, SCAN, ROW))
+    return (
+        exp.select(*names)
+        .distinct()
+        .from_(each.subquery(_FOUND))
+        .where(exp.column(ROW).is_(exp.Null()).not_())
+    )
+
+
+_SEPARATED: dict[str, Callable[[exp.Select, Mapping[int, exp.Column]], exp.Query]] = {
+    "duckdb": _branches,
+    "spark": _generated,
+}
+"""By SQL dialect, how combinations of row numbers become numbers of each scan."""
 
 
 def _stored(scan: Scan, row: Column | None) -> Scan:
@@ -119,7 +159,7 @@ def _stored(scan: Scan, row: Column | None) -> Scan:
     )
 
 
-def _is_value(column: exp.Expr, value: Any, of: Column) -> exp.Expr:
+def _is_value(column: exp.Expr, value: Any, of: Column, dialect: str) -> exp.Expr:
     if value is None:
         return exp.Is(this=column, expression=exp.Null())
-    return exp.EQ(this=column, expression=sql_literal(Literal(value, of.type), "duckdb"))
+    return exp.EQ(this=column, expression=sql_literal(Literal(value, of.type), dialect))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tpch.bench.figures import MEASURES, ONE, Answered, QueryFigures, Run, Times, as_text
+from tpch.bench.figures import MANY, MEASURES, ONE, Answered, QueryFigures, Run, Times, as_text
 from tpch.bench.summary import Compared, compared, false_positives
 from tpch.bench.systems import PERM, PRECISE, QUERY
 
@@ -19,7 +19,8 @@ def report(run: Run) -> str:
     loads = run.loads.values()
     load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else "unknown"
     parts = [
-        f"# TPC-H lineage at scale {settings.scale:g}",
+        f"# TPC-H lineage at scale {settings.scale:g}{', twisted' if settings.twisted else ''}, "
+        f"on {settings.engine}",
         f"    {run.command}",
         f"{settings.machine}, load {load} when queries began; {as_text(settings.versions)}. "
         f"Rounds: {settings.rounds}; at most {settings.targets} targets a query, spread evenly "
@@ -94,6 +95,7 @@ def _sections(run: Run) -> Iterator[str]:
     before = [name for name in traced if any(_keeps(query.of(name)) for query in queries)]
     rows = [(f"Q{q.number}", *(_prepared(q.of(name)) for name in before)) for q in queries]
     yield table(("query", *before), rows)
+    yield from _captures(run)
     refused = [
         f"- Q{query.number}, {answer.system}: {answer.obstacle}"
         for query in queries
@@ -102,6 +104,32 @@ def _sections(run: Run) -> Iterator[str]:
     ]
     yield "## Not answered"
     yield "\n".join(refused) if refused else "Every system answered every query."
+
+
+def _captures(run: Run) -> Iterator[str]:
+    """What capture of all lineage takes beside the query."""
+    rows = [
+        (f"Q{query.number}", answer.system, *_captured(query, answer))
+        for query in run.queries
+        for answer in query.answers
+        if answer.captured
+    ]
+    if rows:
+        yield "## Capture"
+        yield (
+            "Milliseconds of capturing the lineage of the whole output once, by parts, in runs "
+            "of the query (its median), and the bytes of the indexes, both ways."
+        )
+        yield table(("query", "system", "query ms", "capture ms", "parts", "runs", "bytes"), rows)
+
+
+def _captured(query: QueryFigures, answer: Answered) -> tuple[str, ...]:
+    capture = sum(answer.captured.values())
+    plain = query.seconds(QUERY, MANY)
+    parts = ", ".join(f"{name} {_ms(seconds)}" for name, seconds in answer.captured.items())
+    runs = "" if plain is None else f"{capture / plain:.1f}"
+    shown = "" if plain is None else _ms(plain)
+    return shown, _ms(capture), parts, runs, f"{answer.kept_bytes:,}"
 
 
 def _ratios(queries: Sequence[QueryFigures], measure: str, systems: Sequence[str]) -> Iterator[str]:

@@ -9,9 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import predtrace
+from tpch.bench.engines.base import Engine
 from tpch.bench.figures import Run, Settings, continued, write_run
 from tpch.bench.measure import Meter
-from tpch.bench.systems import SYSTEMS, Subject, open_tables
+from tpch.bench.systems import SYSTEMS
+from tpch.bench.systems.base import Subject
 from tpch.errors import TpchError
 from tpch.indexes import jobs_of
 
@@ -19,7 +21,14 @@ _PACKAGES = ("duckdb", "predtrace", "pyarrow", "sqlglot")
 
 
 def settings(
-    scale: float, systems: list[str], *, rounds: int, targets: int, limit: float
+    scale: float,
+    systems: list[str],
+    *,
+    rounds: int,
+    targets: int,
+    limit: float,
+    twisted: bool = False,
+    engine: str = "duckdb",
 ) -> Settings:
     """The settings of a run on this machine. Raises TpchError for an unknown system."""
     unknown = [name for name in systems if name not in SYSTEMS]
@@ -27,6 +36,8 @@ def settings(
         raise TpchError(f"there is no system {unknown[0]}; choose from {', '.join(SYSTEMS)}")
     return Settings(
         scale=scale,
+        twisted=twisted,
+        engine=engine,
         systems=systems,
         rounds=rounds,
         targets=targets,
@@ -40,13 +51,13 @@ def settings(
 
 
 class Bench:
-    """Measures queries whose jobs a store has, over one data folder."""
+    """Measures queries whose jobs a store has, on one engine."""
 
     def __init__(
         self,
         run: Run,
         file: Path,
-        folder: Path,
+        engine: Engine,
         store: Path,
         step: Callable[[str], None] = lambda name: None,
     ) -> None:
@@ -55,7 +66,7 @@ class Bench:
         self._store = store
         self._jobs = jobs_of(store)
         self._step = step
-        self._connection = open_tables(folder)
+        self._engine = engine
 
     def __call__(self, number: int) -> None:
         """Measure the query, unless that was done."""
@@ -65,7 +76,7 @@ class Bench:
         chosen = self.run.settings
         job = predtrace.open_job(str(self._store), self._jobs[number])
         meter = Meter(
-            Subject(number, job, self._connection),
+            Subject(number, job, self._engine),
             chosen.systems,
             targets=chosen.targets,
             rounds=chosen.rounds,

@@ -1,0 +1,96 @@
+"""Operator graphs as SQL over relations of one's own, beside what predtrace makes of them.
+
+For harnesses and experiments that compute with a job's graph themselves: `plan_query` compiles
+a node for a `Dialect`, `duckdb_relation` and `spark_relation` are a job's sources to put
+below, each row with its number if asked for. Columns go by their physical names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from sqlglot import exp
+
+from predtrace.engines.base import TARGET, physical_name
+from predtrace.engines.dialects import DUCKDB_DIALECT, SPARK_DIALECT, Dialect
+from predtrace.engines.duckdb_source import source_relation
+from predtrace.engines.faithful_plan import plan_obstacle
+from predtrace.engines.literals import number, sql_literal
+from predtrace.engines.query import ROW
+from predtrace.engines.relational import plan_query
+from predtrace.engines.values import target_table
+from predtrace.errors import EngineError
+from predtrace.index.numbering import RowNumbers
+from predtrace.jobs.model import Source
+from symbolic.expr import Column
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "DUCKDB_DIALECT",
+    "SPARK_DIALECT",
+    "TARGET",
+    "Dialect",
+    "RowNumbers",
+    "duckdb_relation",
+    "number",
+    "physical_name",
+    "plan_obstacle",
+    "plan_query",
+    "sql_literal",
+    "target_table",
+]
+
+
+def duckdb_relation(
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    columns: Sequence[Column],
+    row: Column | None = None,
+) -> exp.Expr:
+    """A source's columns under their physical names, as Spark reads them; `row` is the number.
+
+    Rows are numbered file after file, as `RowNumbers` does. Raises EngineError for files that
+    DuckDB reads otherwise than Spark, or whose rows were not counted.
+    """
+    branches = []
+    for part, start in _files(source):
+        stored = _column_types(connection, part)
+        inner = exp.alias_(source_relation(part, columns, stored, "VARCHAR"), "s", table=True)
+        branches.append(exp.select(*_taken(columns, row, start)).from_(inner))
+    union = exp.union(*branches, distinct=False) if len(branches) > 1 else branches[0]
+    return union.subquery()
+
+
+def _files(source: Source) -> Iterator[tuple[Source, int]]:
+    """The source file by file, with the number of each file's first row."""
+    counts = [file.rows for file in source.files]
+    if len(counts) < 2:
+        yield source, 0
+        return
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        raise EngineError(f"source {source.name} is {source.format}, which has no row numbers")
+    for file, start in zip(source.files, itertools.accumulate(known, initial=0), strict=False):
+        yield replace(source, files=(file,), roots=(file.path,)), start
+
+
+def _taken(columns: Sequence[Column], row: Column | None, start: int) -> list[exp.Expr]:
+    taken: list[exp.Expr] = [exp.column(physical_name(column.id)) for column in columns]
+    if row is not None:
+        value: exp.Expr = exp.column(ROW)
+        if start:
+            value = exp.Add(this=value, expression=number(start))
+        taken.append(exp.alias_(value, physical_name(row.id)))
+    return taken or [exp.column(ROW)]
+
+
+def _column_types(connection: duckdb.DuckDBPyConnection, source: Source) -> Mapping[str, str]:
+    if not source.files:
+        return {}
+    relation = connection.from_parquet(source.files[0].path)
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))

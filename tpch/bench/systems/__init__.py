@@ -1,0 +1,37 @@
+"""The systems that are asked, one instance of each for every query.
+
+All run on the same engine, over the same Parquet files, and give their answers as Arrow
+tables. Ours is asked through its public interface, in each of its modes; `QUERY` runs the
+query itself, which no lineage can be had much faster than.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tpch.bench.systems.base import Subject, System
+from tpch.bench.systems.eager import Eager
+from tpch.bench.systems.ours import Indexed, OurMode, PlainQuery
+from tpch.bench.systems.panda import Panda
+from tpch.bench.systems.rewritten import Perm, Trace
+
+PRECISE = ("stored", "replayed", "indexed", "perm", "trace", "panda", "eager")
+"""Systems whose answers must be the same."""
+QUERY = "query"
+PERM = "perm"
+
+MAKERS: dict[str, Callable[[Subject], System]] = {
+    QUERY: PlainQuery,
+    "stored": partial(OurMode, mode="stored"),
+    "replayed": partial(OurMode, mode="replayed"),
+    "refined": partial(OurMode, mode="refined"),
+    "indexed": Indexed,
+    "naive": partial(OurMode, mode="naive"),
+    PERM: Perm,
+    "trace": Trace,
+    "panda": Panda,
+    "eager": Eager,
+}
+"""System to what makes it for a query."""
+SYSTEMS = tuple(MAKERS)
