@@ -10,7 +10,7 @@ numbered in the order they appear, so that obligations of one shape are proved o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -22,7 +22,6 @@ from symbolic.expr import (
     Call,
     Column,
     Expr,
-    Literal,
     Param,
     call,
     column_ids,
@@ -33,7 +32,7 @@ from symbolic.expr import (
     transform,
     walk,
 )
-from symbolic.functions import FUNCTIONS, Nulls
+from symbolic.functions import FUNCTIONS, STRICT_TEST, Nulls
 from symbolic.types import BOOLEAN, LONG
 
 LINEAGE = "lineage"
@@ -122,17 +121,17 @@ def _replace(candidate: Expr, group: list[Expr], stand_in: Expr) -> Expr | None:
     return candidate if present == 0 else None
 
 
+_CONNECTIVES = ("and", "or", "not", "is_null", "is_not_null")
+"""What the proof must see through, or may need as it is."""
+
+
 def _with_opaque_atoms(obligation: Obligation) -> Obligation:
     """Replace tests of one value, like ``c IN ('x', 'y')``, by an uninterpreted predicate on it.
 
     The same test of another value becomes the same predicate. Equalities stay at the
     top: they pin their column. IS NULL stays, and so does that a test of NULL is NULL.
     """
-
-    def opaque(predicate: Expr) -> Expr:
-        terms = (term if _pins(term) else _opaque(term) for term in conjuncts(predicate))
-        return conjunction(*terms)
-
+    opaque = _Tests()
     operator: Any = obligation.operator
     if hasattr(operator, "condition"):
         operator = msgspec.structs.replace(operator, condition=opaque(operator.condition))
@@ -148,23 +147,68 @@ def _pins(term: Expr) -> bool:
     return isinstance(term, Call) and term.function in ("eq", "nullsafe_eq")
 
 
-def _opaque(expr: Expr) -> Expr:
-    if (
-        not isinstance(expr, Call)
-        or expr.function not in FUNCTIONS
-        or expr.function in ("is_null", "is_not_null")
-    ):
-        return expr
-    tested = {node for node in walk(expr) if isinstance(node, (Column, Param))}
-    if len(tested) == 1 and expr.type == BOOLEAN and expr.function not in ("and", "or", "not"):
-        (value,) = tested
+class _Tests:
+    """Replaces tests by predicates that are numbered in the order in which they are met.
+
+    Different tests get different numbers, whatever literals they hold: obligations that
+    differ in literals only are the same obligation.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Expr, ...], int] = {}
+        self._known: dict[Expr, Expr] = {}
+
+    def __call__(self, predicate: Expr) -> Expr:
+        """The predicate with its tests replaced; equalities stay at its top."""
+        terms = (term if _pins(term) else self._opaque(term) for term in conjuncts(predicate))
+        return conjunction(*terms)
+
+    def _opaque(self, expr: Expr) -> Expr:
+        if expr not in self._known:
+            self._known[expr] = self._replaced(expr)
+        return self._known[expr]
+
+    def _replaced(self, expr: Expr) -> Expr:
+        if not isinstance(expr, Call) or expr.function not in FUNCTIONS:
+            return expr
+        if (value := _tested(expr)) is not None:
+            return self._test((expr,), value)
+        if expr.function == "and":
+            return conjunction(*self._by_value(expr))
+        if expr.function in ("is_null", "is_not_null"):
+            return expr
+        return Call(expr.function, tuple(map(self._opaque, expr.args)), expr.type, expr.nullable)
+
+    def _by_value(self, expr: Expr) -> Iterator[Expr]:
+        """The terms of an AND below the top; those that test one value become one test."""
+        tests: dict[Expr, list[Expr]] = {}
+        for term in conjuncts(expr):
+            value = _tested(term)
+            if value is None:
+                yield self._opaque(term)
+            else:
+                tests.setdefault(value, []).append(term)
+        for value, terms in tests.items():
+            yield self._test(tuple(terms), value)
+
+    def _test(self, terms: tuple[Expr, ...], value: Expr) -> Expr:
         hole = Column(0, "\N{WHITE SQUARE}", value.type)
-        shape = transform(expr, lambda node: hole if node == value else None)
-        test = call(f"test {shape!r}", value)
-        if _propagates_null(expr):
-            return call("case", call("is_null", value), Literal(None, BOOLEAN), test)
-        return test
-    return Call(expr.function, tuple(map(_opaque, expr.args)), expr.type, expr.nullable)
+        shape = tuple(
+            transform(term, lambda node: hole if node == value else None) for term in terms
+        )
+        number = self._numbers.setdefault(shape, len(self._numbers))
+        strict = all(map(_propagates_null, terms))
+        return call(f"{STRICT_TEST if strict else 'test '}{number}", value)
+
+
+def _tested(expr: Expr) -> Expr | None:
+    """The column or param that a comparison or the like reads, if it is only one."""
+    if not isinstance(expr, Call) or expr.function not in FUNCTIONS or expr.type != BOOLEAN:
+        return None
+    if expr.function in _CONNECTIVES:
+        return None
+    read = {node for node in walk(expr) if isinstance(node, (Column, Param))}
+    return read.pop() if len(read) == 1 else None
 
 
 def _propagates_null(expr: Expr) -> bool:

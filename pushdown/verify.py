@@ -34,7 +34,7 @@ from pushdown.rules.base import Context, OutputRow
 from symbolic.encode import Encoder
 from symbolic.expr import FALSE, TRUE, Expr, conjunction, conjuncts
 from symbolic.logic import all_of, any_of, implies, same_term
-from symbolic.solver import LOCK, Verdict, prove
+from symbolic.solver import LOCK, Prover, Verdict
 from symbolic.table import SymbolicRow, symbolic_table
 
 
@@ -59,6 +59,7 @@ class Question:
         operator, context = obligation.operator, obligation.context
         rule = RULES[type(operator)]
         self._encoder = Encoder()
+        self._prover = Prover()
         self._lineage: dict[tuple[int, int], Any] = {}
         self._tables = tuple(
             symbolic_table(
@@ -79,12 +80,14 @@ class Question:
         )
 
     def exact(self, candidates: Sequence[Expr]) -> bool:
-        """Whether every candidate is proved complete and precise: the usual case, asked at once."""
-        goals = [
-            same_term(self._is_lineage(index, 0), self._selects(index, candidate))
-            for index, candidate in enumerate(candidates)
-        ]
-        return self._prove(all_of(*goals)) is Verdict.PROVED
+        """Whether every candidate is proved complete and precise."""
+        return self._prove(self._exactness(candidates)) is Verdict.PROVED
+
+    def settled(self, candidates: Sequence[Expr]) -> bool:
+        """Whether the usual case is proved: `exact`, and each input contributes if witnessed."""
+        contributions = () if self._witness is None else self._contributions()
+        goal = all_of(self._exactness(candidates), *contributions)
+        return self._prove(goal) is Verdict.PROVED
 
     def complete(self, index: int, candidate: Expr) -> Verdict:
         """Whether every lineage row of input `index` satisfies the candidate."""
@@ -95,17 +98,10 @@ class Question:
         return self._prove(implies(self._selects(index, candidate), self._is_lineage(index, 0)))
 
     def contributing(self) -> tuple[bool, ...]:
-        """Which inputs surely have a lineage row; all of them in the usual case."""
-        inputs = range(len(self._tables))
+        """Which inputs surely have a lineage row."""
         if self._witness is None:
-            return (False,) * len(inputs)
-        goals = [
-            any_of(*[self._is_lineage(index, row) for row in range(len(self._tables[index]))])
-            for index in inputs
-        ]
-        if self._prove(all_of(*goals)) is Verdict.PROVED:
-            return (True,) * len(inputs)
-        return tuple(self._prove(goal) is Verdict.PROVED for goal in goals)
+            return (False,) * len(self._tables)
+        return tuple(self._prove(goal) is Verdict.PROVED for goal in self._contributions())
 
     def lifted(self, below: Sequence[Expr], candidate: Expr) -> Verdict:
         """Whether every output row whose lineage satisfies `below` satisfies the candidate."""
@@ -123,6 +119,21 @@ class Question:
             goals.append(implies(all_of(output.exists, *satisfied), holds))
         return self._prove(all_of(*goals))
 
+    def _exactness(self, candidates: Sequence[Expr]) -> Any:
+        return all_of(
+            *(
+                same_term(self._is_lineage(index, 0), self._selects(index, candidate))
+                for index, candidate in enumerate(candidates)
+            )
+        )
+
+    def _contributions(self) -> tuple[Any, ...]:
+        """Per input: some row of it is lineage."""
+        return tuple(
+            any_of(*[self._is_lineage(index, row) for row in range(len(table))])
+            for index, table in enumerate(self._tables)
+        )
+
     def _selects(self, index: int, candidate: Expr) -> Any:
         # The rows of a symbolic table are interchangeable: the first stands for any.
         row: SymbolicRow = self._tables[index][0]
@@ -137,7 +148,7 @@ class Question:
 
     def _prove(self, goal: Any) -> Verdict:
         witness = [] if self._witness is None else [self._witness]
-        return prove(goal, [*self._encoder.assumptions, *witness])
+        return self._prover.prove(goal, [*self._encoder.assumptions, *witness])
 
 
 def push(
@@ -214,16 +225,32 @@ class _Verdicts(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=10_000)
 def _decided(obligation: Obligation) -> _Verdicts:
-    """The solver's verdicts; obligations of the same shape are decided once per process."""
+    """The solver's verdicts; obligations of the same shape are decided once per process.
+
+    A verdict is a function of the obligation alone: that holds the operator, both sides of
+    the question with all types, the reading of min and max, the witness and the goal; the
+    rules are constant, and the solver's budget is counted in its own steps.
+    """
     count = len(obligation.proposals)
     with LOCK:
         question = Question(obligation)
+        first = [candidates[0] for candidates in obligation.proposals]
+        if question.settled(first):
+            witnessed = (obligation.witnessed,) * count
+            return _Verdicts((0,) * count, (True,) * count, (False,) * count, witnessed)
         nonempty = question.contributing()
-        if question.exact([candidates[0] for candidates in obligation.proposals]):
+        # Where the contributions hold, it is exactness that failed.
+        if obligation.witnessed and not all(nonempty) and question.exact(first):
             return _Verdicts((0,) * count, (True,) * count, (False,) * count, nonempty)
         choices = [_choose(question, i, c) for i, c in enumerate(obligation.proposals)]
     chosen, precise, undecided = zip(*choices, strict=True)
     return _Verdicts(chosen, precise, undecided, nonempty)
+
+
+def forget() -> None:
+    """Forget all verdicts: the next pipeline costs what the first one of a process does."""
+    _proved_in_general.cache_clear()
+    _decided.cache_clear()
 
 
 def _choose(

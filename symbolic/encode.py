@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -36,8 +37,8 @@ import msgspec
 import z3
 
 from symbolic.expr import Call, Column, Expr, Literal, Param, ParamSet
-from symbolic.functions import FUNCTIONS, Nulls
-from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate, same_term
+from symbolic.functions import FUNCTIONS, STRICT_TEST, Nulls
+from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
     Boolean,
     DataType,
@@ -209,7 +210,9 @@ class Encoder:
 
     def _uninterpreted(self, expr: Call, values: Sequence[Value]) -> Value:
         function = FUNCTIONS.get(expr.function)
-        propagates = function is not None and function.nulls is Nulls.PROPAGATES
+        propagates = expr.function.startswith(STRICT_TEST) or (
+            function is not None and function.nulls is Nulls.PROPAGATES
+        )
         never = function is not None and function.nulls is Nulls.NEVER_NULL
         # A function that looks at NULLs itself gets them as arguments; the term of a
         # NULL is arbitrary, so it is replaced by one fixed term first.
@@ -218,7 +221,7 @@ class Encoder:
             terms += [v.null for v in values]
         name = f"{expr.function}:{type_name(expr.type)}"
         sorts = [term.sort() for term in terms]
-        signature = f"{name}({','.join(map(str, sorts))})"
+        signature = f"{name}({','.join(sort.name() for sort in sorts)})"
         result = sort_of(expr.type)
         if not terms:
             term = z3.Const(signature, result)
@@ -233,6 +236,7 @@ class Encoder:
         return Value(term, own_null)
 
 
+@functools.cache
 def sort_of(data_type: DataType) -> Any:
     """The Z3 sort of a type's terms."""
     match data_type:
@@ -254,7 +258,7 @@ def key(term: Any) -> Any:
     """What comparisons, grouping and DISTINCT see of a term (see the module's table)."""
     sort = term.sort()
     if sort.kind() == z3.Z3_UNINTERPRETED_SORT:
-        return z3.Function(f"key of {sort}", sort, z3.RealSort())(term)
+        return z3.Function(f"key of {sort.name()}", sort, z3.RealSort())(term)
     return term
 
 
@@ -271,7 +275,7 @@ def equal(left: Value, right: Value) -> Any:
 
 def _compared(value: Value) -> Any:
     term = key(value.term)
-    return z3.If(value.null, z3.Const(f"NULL of {term.sort()}", term.sort()), term)
+    return choose(value.null, _garbage(term.sort()), term)
 
 
 def _real(value: Fraction) -> Any:
@@ -281,8 +285,12 @@ def _real(value: Fraction) -> Any:
 def _without_garbage(value: Value) -> Any:
     if value.null is NEVER:
         return value.term
-    sort = value.term.sort()
-    return z3.If(value.null, z3.Const(f"NULL of {sort}", sort), value.term)
+    return choose(value.null, _garbage(value.term.sort()), value.term)
+
+
+def _garbage(sort: Any) -> Any:
+    """The one term that stands for all NULLs of a sort."""
+    return z3.Const(f"NULL of {sort.name()}", sort)
 
 
 def _well_sorted(function: str, values: Sequence[Value]) -> bool:
@@ -296,7 +304,7 @@ def _well_sorted(function: str, values: Sequence[Value]) -> bool:
                 return False
         case _:
             compared = values
-    return len({v.term.sort() for v in compared}) <= 1
+    return same_sort(*(value.term for value in compared))
 
 
 def _and(values: Sequence[Value]) -> Value:
@@ -339,14 +347,16 @@ def _case(values: Sequence[Value]) -> Value:
     result = otherwise
     for condition, then in reversed(list(zip(branches[::2], branches[1::2], strict=True))):
         chosen = is_true(condition)
-        result = Value(z3.If(chosen, then.term, result.term), z3.If(chosen, then.null, result.null))
+        result = Value(
+            choose(chosen, then.term, result.term), choose(chosen, then.null, result.null)
+        )
     return result
 
 
 def _coalesce(values: Sequence[Value]) -> Value:
     result = values[-1]
     for value in reversed(values[:-1]):
-        result = Value(z3.If(value.null, result.term, value.term), all_of(value.null, result.null))
+        result = Value(choose(value.null, result.term, value.term), all_of(value.null, result.null))
     return result
 
 

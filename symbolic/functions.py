@@ -23,6 +23,10 @@ class Nulls(Enum):
     """Has its own rule (AND, CASE, COALESCE …): encoded, or unknown to the solver."""
 
 
+STRICT_TEST = "strict test "
+"""How the functions are called that a proof makes up for tests: NULL of a NULL, else unknown."""
+
+
 class Encoding(Enum):
     """What the solver knows of a function."""
 

@@ -58,6 +58,31 @@ def same_term(left: Any, right: Any) -> Any:
     return z3.BoolRef(z3.Z3_mk_eq(_CONTEXT.ref(), left.as_ast(), right.as_ast()), _CONTEXT)
 
 
+def choose(condition: Any, then: Any, otherwise: Any) -> Any:
+    """The Z3 term `then` where the Bool `condition` holds, else `otherwise`, of the same sort."""
+    if condition is ALWAYS or then is otherwise:
+        return then
+    if condition is NEVER:
+        return otherwise
+    if then is ALWAYS:
+        return any_of(condition, otherwise)
+    if otherwise is NEVER:
+        return all_of(condition, then)
+    if then is NEVER:
+        return all_of(negate(condition), otherwise)
+    if otherwise is ALWAYS:
+        return any_of(negate(condition), then)
+    terms = (term.as_ast() for term in (condition, then, otherwise))
+    return type(then)(z3.Z3_mk_ite(_CONTEXT.ref(), *terms), _CONTEXT)
+
+
+def same_sort(*terms: Any) -> bool:
+    """Whether Z3 terms are all of one sort."""
+    # Sorts of one name are one object to Z3, so that their addresses tell them apart.
+    context = _CONTEXT.ref()
+    return len({z3.Z3_get_sort(context, term.as_ast()).value for term in terms}) < 2
+
+
 def _joined(terms: list[Any], make: Any, empty: Any) -> Any:
     if len(terms) < 2:
         return terms[0] if terms else empty

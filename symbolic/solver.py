@@ -1,4 +1,4 @@
-"""The SMT solver behind one function: `prove`.
+"""The SMT solver behind one class: `Prover`.
 
 Budgets are Z3's deterministic resource limit, never wall-clock time, so a verdict does
 not depend on the machine. "Unknown" is a verdict of its own and never counts as a yes.
@@ -7,9 +7,12 @@ not depend on the machine. "Unknown" is a verdict of its own and never counts as
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
+
+import msgspec
 
 RESOURCE_LIMIT = 2_000_000
 """Z3 resource units for one question; a typical one takes some thousands."""
@@ -26,17 +29,53 @@ class Verdict(Enum):
     UNKNOWN = "unknown"
 
 
+class Spent(msgspec.Struct):
+    """What the solver has done in this process: questions answered, seconds in Z3."""
+
+    questions: int = 0
+    seconds: float = 0.0
+
+
+SPENT = Spent()
+"""Counted up by every question, for whoever measures."""
+
+
+class Prover:
+    """Proves goals one after the other from assumptions that are only ever added to.
+
+    One solver serves them all: what they share is asserted once. Each goal is asked on a
+    level of its own, which is taken back: nothing of a goal is left when the next is asked.
+    """
+
+    def __init__(self, limit: int = RESOURCE_LIMIT) -> None:
+        import z3
+
+        # The incremental core: for small formulas the full preprocessing costs far more than
+        # it saves.
+        self._solver = z3.SimpleSolver()
+        self._solver.set("rlimit", limit)
+        self._assumed: dict[int, Any] = {}
+        self._z3 = z3
+
+    def prove(self, goal: Any, assumptions: Iterable[Any] = ()) -> Verdict:
+        """Whether the Z3 formula `goal` holds in every model of all assumptions so far."""
+        started = time.perf_counter()
+        for assumption in assumptions:
+            # Equal terms are one term to Z3 as long as one of them is kept.
+            if assumption.get_id() not in self._assumed:
+                self._assumed[assumption.get_id()] = assumption
+                self._solver.add(assumption)
+        self._solver.push()
+        self._solver.add(self._z3.Not(goal))
+        answer = self._solver.check()
+        self._solver.pop()
+        SPENT.questions += 1
+        SPENT.seconds += time.perf_counter() - started
+        if answer == self._z3.unsat:
+            return Verdict.PROVED
+        return Verdict.REFUTED if answer == self._z3.sat else Verdict.UNKNOWN
+
+
 def prove(goal: Any, assumptions: Iterable[Any], *, limit: int = RESOURCE_LIMIT) -> Verdict:
     """Whether the Z3 formula `goal` holds in every model of the `assumptions`."""
-    import z3
-
-    # The incremental core: for small formulas the full preprocessing costs far more than it saves.
-    solver = z3.SimpleSolver()
-    solver.set("rlimit", limit)
-    for assumption in assumptions:
-        solver.add(assumption)
-    solver.add(z3.Not(goal))
-    answer = solver.check()
-    if answer == z3.unsat:
-        return Verdict.PROVED
-    return Verdict.REFUTED if answer == z3.sat else Verdict.UNKNOWN
+    return Prover(limit).prove(goal, assumptions)

@@ -40,7 +40,7 @@ from pushdown.operators import (
 from pushdown.rules import RULES
 from symbolic import encode
 from symbolic.expr import FALSE, TRUE, Column, Literal, call, same
-from symbolic.solver import Verdict
+from symbolic.solver import Prover, Verdict, prove
 from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING
 from tests.reference import trace_graph
 from tests.strategies import Pipeline
@@ -169,8 +169,7 @@ def check(name: str, aggregates: str = "minimal") -> None:
 
 
 def forget_proofs() -> None:
-    verify._proved_in_general.cache_clear()
-    verify._decided.cache_clear()
+    verify.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +275,7 @@ def test_a_wrong_proposal_does_no_harm(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_verifier_that_always_says_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "prove", lambda goal, assumptions: Verdict.PROVED)
+    monkeypatch.setattr(Prover, "prove", lambda self, goal, assumptions: Verdict.PROVED)
     assert {"inner join", "semi join", "limit in the middle", "outer join of a join"} <= set(
         noticed()
     )
@@ -295,15 +294,13 @@ def test_like_taken_for_equality_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     encoder = encode.Encoder()
     row = {V.id: encoder.fresh(STRING, "v")}
     equal = encoder.truth(call("eq", V, Literal("a%", STRING)), row)
-    assert (
-        verify.prove(encoder.truth(question, row) == equal, encoder.assumptions) is Verdict.PROVED
-    )
+    assert prove(encoder.truth(question, row) == equal, encoder.assumptions) is Verdict.PROVED
     monkeypatch.undo()
     encoder = encode.Encoder()
     row = {V.id: encoder.fresh(STRING, "v")}
     equal = encoder.truth(call("eq", V, Literal("a%", STRING)), row)
     truth = encoder.truth(question, row)
-    assert verify.prove(truth == equal, encoder.assumptions) is Verdict.REFUTED
+    assert prove(truth == equal, encoder.assumptions) is Verdict.REFUTED
 
 
 def test_nulls_that_are_never_null_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

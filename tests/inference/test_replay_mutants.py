@@ -15,7 +15,6 @@ import pytest
 
 from predtrace.inference.precise import Pushdown, row_selection
 from predtrace.inference.replay import sufficient
-from pushdown import verify
 from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -47,7 +46,7 @@ from pushdown.rules.groups import grouped, through_group_by
 from pushdown.rules.rows import same_rows
 from pushdown.verify import push
 from symbolic.expr import FALSE, Column, Expr, Literal, call
-from symbolic.solver import Verdict
+from symbolic.solver import Prover, Verdict
 from symbolic.types import LONG, STRING
 from tests.inference.test_unstored import replayed_outputs
 from tests.reference import row_key, trace_graph
@@ -254,7 +253,7 @@ def test_wrong_proposals_do_no_harm(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def believe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is proposed is proved."""
-    monkeypatch.setattr(verify, "prove", lambda goal, assumptions: Verdict.PROVED)
+    monkeypatch.setattr(Prover, "prove", lambda self, goal, assumptions: Verdict.PROVED)
 
 
 def test_a_verifier_that_always_says_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
