@@ -22,6 +22,7 @@ from symbolic.expr import (
     Call,
     Column,
     Expr,
+    Lambda,
     Param,
     call,
     column_ids,
@@ -212,10 +213,11 @@ def _tested(expr: Expr) -> Expr | None:
 
 
 def _propagates_null(expr: Expr) -> bool:
+    # A NULL that a lambda captures need not come to anything.
     return all(
-        FUNCTIONS[node.function].nulls is Nulls.PROPAGATES
+        isinstance(node, Call) and FUNCTIONS[node.function].nulls is Nulls.PROPAGATES
         for node in walk(expr)
-        if isinstance(node, Call)
+        if isinstance(node, (Call, Lambda))
     )
 
 

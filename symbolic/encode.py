@@ -16,6 +16,8 @@ collation)                embeds in the rationals; literals are ordered like the
 FLOAT, DOUBLE             an uninterpreted sort whose `key` (a Real) is what comparisons
                           see: 0.0 and -0.0 are two values with one key
 anything else             an uninterpreted sort with a key, as for floats
+a lambda                  an uninterpreted sort: an uninterpreted function, one for each
+                          shape of body, of the values that the body captures
 ========================  =======================================================
 
 Arithmetic, LIKE, casts and the like are uninterpreted functions: equal arguments give
@@ -36,7 +38,7 @@ from typing import Any
 import msgspec
 import z3
 
-from symbolic.expr import Call, Column, Expr, Literal, Param, ParamSet
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable, transform
 from symbolic.functions import FUNCTIONS, STRICT_TEST, Nulls
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
@@ -47,6 +49,7 @@ from symbolic.types import (
     Decimal,
     Float,
     Integer,
+    Opaque,
     String,
     Timestamp,
     YearMonthInterval,
@@ -54,6 +57,7 @@ from symbolic.types import (
 )
 
 _EPOCH = datetime.datetime(1970, 1, 1)
+_LAMBDA = Opaque("lambda")
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -149,6 +153,10 @@ class Encoder:
                 return self._sets[expr]
             case Call(args=args):
                 return self._call(expr, tuple(self.encode(arg, row) for arg in args))
+            case Lambda():
+                return self._lambda(expr, row)
+            case Variable(name=name):
+                raise ValueError(f"{name} means nothing outside of its lambda")
 
     def _call(self, expr: Call, values: tuple[Value, ...]) -> Value:
         # The same values meet in the same calls again and again: once per pair of rows
@@ -160,6 +168,35 @@ class Encoder:
                 self._calls[key] = interpret(values), values
             else:
                 self._calls[key] = self._uninterpreted(expr, values), values
+        return self._calls[key][0]
+
+    def _lambda(self, expr: Lambda, row: Mapping[int, Value]) -> Value:
+        """The function itself: the same body that captures equal values is the same function.
+
+        The body is not encoded: its value for any one element would not tell functions apart.
+        """
+        captured: dict[Expr, int] = {}
+
+        def placed(node: Expr) -> Expr | None:
+            if isinstance(node, (Column, Param)):
+                return Column(captured.setdefault(node, len(captured)), "", node.type)
+            if isinstance(node, Variable):
+                return Variable(node.id, "", node.type)
+            return None
+
+        shape = transform(expr, placed)
+        assert isinstance(shape, Lambda)
+        order = tuple(parameter.id for parameter in expr.parameters)
+        values = tuple(self.encode(node, row) for node in captured)
+        # Terms by identity, as for calls: the function's name is the shape's text.
+        key = (f"{order} -> {shape.body!r}", _LAMBDA, tuple(map(id, values)))
+        if key not in self._calls:
+            terms = [part for v in values for part in (_without_garbage(v), v.null)]
+            sort = z3.DeclareSort("lambda")
+            sorts = [term.sort() for term in terms]
+            function = z3.Function(key[0], *sorts, sort) if terms else None
+            term = z3.Const(key[0], sort) if function is None else function(*terms)
+            self._calls[key] = Value(term, NEVER), values
         return self._calls[key][0]
 
     def _literal(self, literal: Literal) -> Value:

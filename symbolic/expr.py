@@ -96,7 +96,38 @@ class Call(ExprBase, frozen=True, tag="call"):
     nullable: bool = True
 
 
-Expr = Union[Column, Literal, Param, ParamSet, Call]
+class Variable(ExprBase, frozen=True, tag="variable"):
+    """A parameter of the `Lambda` around it, told from those of enclosing ones by `id`."""
+
+    id: int
+    name: str
+    type: DataType
+    nullable: bool = True
+
+
+class Lambda(ExprBase, frozen=True, tag="lambda"):
+    """A function of array elements: only ever an argument of a call, such as ``transform``.
+
+    `body` is over the parameters, and over columns and params of the row: what it captures.
+    An expression without `Variable` may be put in place of these, as its own parameters are
+    bound inside of it.
+    """
+
+    parameters: tuple[Variable, ...]
+    body: Expr
+
+    @property
+    def type(self) -> DataType:
+        """The type of what it gives."""
+        return self.body.type
+
+    @property
+    def nullable(self) -> bool:
+        """A function itself is never NULL."""
+        return False
+
+
+Expr = Union[Column, Literal, Param, ParamSet, Call, Variable, Lambda]
 
 MEMBER = "member"
 TRUE = Literal(True, BOOLEAN)
@@ -163,6 +194,8 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield node
         if isinstance(node, Call):
             stack.extend(reversed(node.args))
+        elif isinstance(node, Lambda):
+            stack.append(node.body)
 
 
 def columns_of(*exprs: Expr) -> frozenset[Column]:
@@ -186,6 +219,10 @@ def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         args = tuple(transform(arg, change) for arg in expr.args)
         if args != expr.args:
             expr = Call(expr.function, args, expr.type, expr.nullable)
+    elif isinstance(expr, Lambda):
+        body = transform(expr.body, change)
+        if body != expr.body:
+            expr = Lambda(expr.parameters, body)
     changed = change(expr)
     return expr if changed is None else changed
 
@@ -227,8 +264,11 @@ def render(expr: Expr) -> str:
     Params show as ``:name`` (target) or ``:name@1`` (row of intermediate 1).
     """
     match expr:
-        case Column(name=name):
+        case Column(name=name) | Variable(name=name):
             return name
+        case Lambda(parameters=parameters, body=body):
+            names = ", ".join(parameter.name for parameter in parameters)
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {render(body)}"
         case Literal(value=value):
             return _render_value(value)
         case Param(binding=binding, name=name):

@@ -304,6 +304,10 @@ UNFAITHFUL: dict[str, str] = {
     **dict.fromkeys(("timestamp_add_interval", "timestamp_diff", "trunc_timestamp"), _ZONES),
     **dict.fromkeys(("months_between", "next_day", "trunc_date", "make_date"), _UNPROVEN),
     **dict.fromkeys(("get_field", "get_item", "array_size", "array_contains"), _NESTED),
+    **dict.fromkeys(("array_position", "element_at", "slice", "flatten"), _NESTED),
+    **dict.fromkeys(("sort_array", "array_distinct", "array_remove", "array_repeat"), _NESTED),
+    **dict.fromkeys(("transform", "filter", "zip_with", "array_aggregate"), _NESTED),
+    **dict.fromkeys(("array_exists", "array_forall"), _NESTED),
     **dict.fromkeys(("make_array", "make_struct", "make_map", "map_from_arrays"), _NESTED),
 }
 """Function id to why DuckDB is never sent it."""

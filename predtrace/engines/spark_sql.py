@@ -55,6 +55,27 @@ def _item(call: Call, args: Args) -> exp.Expr:
     return named("try_element_at" if isinstance(call.args[0].type, Map) else "get", *args)
 
 
+def _element_at(call: Call, args: Args) -> exp.Expr:
+    array, place = args
+    return _where(_other_than_zero(place), named("try_element_at", array, place.copy()))
+
+
+def _slice(call: Call, args: Args) -> exp.Expr:
+    array, start, length = args
+    there = exp.GTE(this=length, expression=number(0))
+    valid = exp.And(this=_other_than_zero(start), expression=there)
+    return _where(valid, named("slice", array, start.copy(), length.copy()))
+
+
+def _other_than_zero(place: exp.Expr) -> exp.Expr:
+    return exp.NEQ(this=place, expression=number(0))
+
+
+def _where(valid: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """The value, NULL where it would fail."""
+    return exp.Case(ifs=[exp.If(this=valid, true=value)])
+
+
 def _struct(call: Call, args: Args) -> exp.Expr:
     assert isinstance(call.type, Record)
     names = [exp.Literal.string(field.name) for field in call.type.fields]
@@ -191,6 +212,20 @@ SPARK: dict[str, Spelling] = {
     "get_item": _item,
     "array_size": "array_size",
     "array_contains": "array_contains",
+    "array_position": "array_position",
+    "element_at": _element_at,
+    "slice": _slice,
+    "flatten": "flatten",
+    "sort_array": "sort_array",
+    "array_distinct": "array_distinct",
+    "array_remove": "array_remove",
+    "transform": "transform",
+    "filter": "filter",
+    "zip_with": "zip_with",
+    "array_exists": "exists",
+    "array_forall": "forall",
+    "array_repeat": "array_repeat",
+    "array_aggregate": "aggregate",
     "concat_ws": "concat_ws",
     "greatest": "greatest",
     "least": "least",

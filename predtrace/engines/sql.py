@@ -16,7 +16,7 @@ from sqlglot import exp
 from predtrace.engines.base import physical_name
 from predtrace.engines.literals import cast_to, sql_literal
 from predtrace.errors import EngineError
-from symbolic.expr import Call, Column, Expr, Literal, Param, ParamSet
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable
 
 if TYPE_CHECKING:
     Args = Sequence[exp.Expr]
@@ -58,6 +58,11 @@ class Compiler:
                 return sql_literal(expr, self.dialect)
             case ParamSet():
                 raise EngineError("a value set is joined with, never computed")
+            case Variable(id=id):
+                return exp.column(_variable(id))
+            case Lambda(parameters=parameters, body=body):
+                names = [exp.to_identifier(_variable(parameter.id)) for parameter in parameters]
+                return exp.Lambda(this=self(body), expressions=names)
             case Call(function=function, args=args):
                 spelling = self._spellings.get(function)
                 if spelling is None:
@@ -72,6 +77,11 @@ class Compiler:
 
 def _read(given: exp.Expr | None, column_id: int, table: str) -> exp.Expr:
     return exp.column(physical_name(column_id), table=table) if given is None else given.copy()
+
+
+def _variable(number: int) -> str:
+    # Inside of a lambda its parameters hide what else has their names.
+    return f"v{number}"
 
 
 def named(name: str, *args: exp.Expr) -> exp.Expr:

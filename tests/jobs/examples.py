@@ -30,7 +30,17 @@ from pushdown.operators import (
     SortKey,
 )
 from symbolic import types as t
-from symbolic.expr import Call, Column, Literal, Param, call, conjunction, same
+from symbolic.expr import (
+    Call,
+    Column,
+    Lambda,
+    Literal,
+    Param,
+    Variable,
+    call,
+    conjunction,
+    same,
+)
 from symbolic.functions import FUNCTIONS
 
 ORDER_KEY = Column(1, "o_orderkey", t.LONG)
@@ -162,18 +172,23 @@ values = st.one_of(
     st.datetimes(timezones=st.sampled_from([None, dt.timezone.utc])),
     st.just(decimal.Decimal("1.50")),
 )
+variables = st.builds(Variable, st.integers(0, 2), st.text(max_size=4), data_types)
 expressions = st.recursive(
     st.one_of(
+        variables,
         st.builds(Literal, values, data_types),
         st.builds(Column, st.integers(0, 9), st.text(max_size=4), data_types, st.booleans()),
         st.builds(Param, st.integers(0, 2), st.integers(0, 9), st.text(max_size=4), data_types),
     ),
-    lambda inner: st.builds(
-        Call,
-        st.sampled_from(sorted(FUNCTIONS)),
-        st.lists(inner, max_size=3).map(tuple),
-        data_types,
-        st.booleans(),
+    lambda inner: st.one_of(
+        st.builds(
+            Call,
+            st.sampled_from(sorted(FUNCTIONS)),
+            st.lists(inner, max_size=3).map(tuple),
+            data_types,
+            st.booleans(),
+        ),
+        st.builds(Lambda, st.lists(variables, max_size=2).map(tuple), inner),
     ),
     max_leaves=12,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from symbolic.expr import Call, Column, Expr, Literal, Param
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, Variable
 from symbolic.functions import FUNCTIONS, Nulls
 from tests.reference.functions import SCALARS, Settings
 from tests.reference.values import Row, load, needs_key, order_key, value_key
@@ -23,15 +24,28 @@ def compile_expr(expr: Expr, columns: Sequence[Column], settings: Settings) -> E
     Raises `UnsupportedInReference` for a function without a meaning here, and KeyError
     for a column that the row does not have.
     """
-    positions = {column.id: index for index, column in enumerate(columns)}
-    return _compile(expr, positions, settings)
+    positions: dict[Hashable, int] = {column.id: index for index, column in enumerate(columns)}
+    return _compile(expr, {**positions, _WIDTH: len(columns)}, settings)
 
 
-def _compile(expr: Expr, positions: dict[int, int], settings: Settings) -> Evaluator:
+_WIDTH = "width"
+"""The place of the row's length among the positions; elements of arrays go behind the row."""
+
+
+def _compile(expr: Expr, positions: Mapping[Hashable, int], settings: Settings) -> Evaluator:
     match expr:
         case Column(id=column):
             position = positions[column]
             return lambda row: row[position]
+        case Variable(id=variable):
+            position = positions["variable", variable]
+            return lambda row: row[position]
+        case Lambda(parameters=parameters, body=body):
+            width = positions[_WIDTH]
+            places = {("variable", p.id): width + place for place, p in enumerate(parameters)}
+            inner = {**positions, **places, _WIDTH: width + len(parameters)}
+            compiled = _compile(body, inner, settings)
+            return lambda row: lambda *elements: compiled((*row, *elements))
         case Literal(value=value, type=data_type):
             constant = load(value, data_type)
             return lambda row: constant
@@ -244,6 +258,28 @@ def _tuple(expr: Call, args: list[Evaluator]) -> Evaluator:
     return lambda row: tuple(arg(row) for arg in args)
 
 
+def _array_repeat(expr: Call, args: list[Evaluator]) -> Evaluator:
+    value, times = args
+
+    def evaluate(row: Row) -> Any:
+        count = times(row)
+        return None if count is None else (value(row),) * max(count, 0)
+
+    return evaluate
+
+
+def _array_aggregate(expr: Call, args: list[Evaluator]) -> Evaluator:
+    array, start, merge, finish = args
+
+    def evaluate(row: Row) -> Any:
+        values = array(row)
+        if values is None:
+            return None
+        return finish(row)(functools.reduce(merge(row), values, start(row)))
+
+    return evaluate
+
+
 _OWN: dict[str, Callable[[Call, list[Evaluator]], Evaluator]] = {
     "and": _and,
     "or": _or,
@@ -264,6 +300,8 @@ _OWN: dict[str, Callable[[Call, list[Evaluator]], Evaluator]] = {
     "nullif": _nullif,
     "concat_ws": _concat_ws,
     "make_array": _tuple,
+    "array_repeat": _array_repeat,
+    "array_aggregate": _array_aggregate,
     "make_struct": _tuple,
 }
 """Functions with their own treatment of NULL, or that look at their arguments' types."""

@@ -18,7 +18,7 @@ from predtrace.frontends.spark.literals import read_literal
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
-from symbolic.expr import Call, Column, Expr, Literal, conjunction
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable, conjunction
 
 _STRICT = frozenset(
     {"not", "and", "or", "in", "eq", "lt", "le", "gt", "ge", "like", "starts_with"}
@@ -43,6 +43,7 @@ class ExpressionReader:
     scope: Mapping[int, Column]
     replaced: Mapping[Node, Column] = field(default_factory=dict)
     _shared: dict[str, Expr] = field(default_factory=dict)
+    _variables: dict[int, Variable] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expr:
         """The expression; errors name what cannot be read and where it stands.
@@ -287,6 +288,38 @@ def _get_field(reader: ExpressionReader, node: Node) -> Expr:
 @_reads(GetArrayItem="get_item", GetMapValue="get_item")
 def _get_item(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "get_item", reader.arguments(node))
+
+
+@_reads(ElementAt="element_at; get_item for maps")
+def _element_at(reader: ExpressionReader, node: Node) -> Expr:
+    if node.fields.get("defaultValueOutOfBound"):
+        raise refusal(node)
+    args = reader.arguments(node)
+    function = "get_item" if isinstance(args[0].type, t.Map) else "element_at"
+    return reader.asked(node, function, args)
+
+
+@_reads(LambdaFunction="a function of elements")
+def _lambda(reader: ExpressionReader, node: Node) -> Expr:
+    body, *parameters = node.children
+    around = dict(reader._variables)
+    # Numbered by depth, so that equal functions are equal expressions.
+    for parameter in parameters:
+        kind = data_type(json.loads(parameter.handle.dataType().json()))
+        nullable = bool(parameter.handle.nullable())
+        reader._variables[parameter.expr_id] = Variable(
+            len(reader._variables), parameter.name, kind, nullable
+        )
+    variables = tuple(reader._variables[parameter.expr_id] for parameter in parameters)
+    try:
+        return Lambda(variables, reader.read(body))
+    finally:
+        reader._variables = around
+
+
+@_reads(NamedLambdaVariable="a function's parameter")
+def _variable(reader: ExpressionReader, node: Node) -> Expr:
+    return reader._variables[node.expr_id]
 
 
 @_reads(CreateNamedStruct="make_struct")

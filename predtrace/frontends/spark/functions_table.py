@@ -45,6 +45,8 @@ SCALAR: dict[str, Spelling] = {
         EndsWith="ends_with",
         Contains="contains",
         ArrayContains="array_contains",
+        ArrayExists="array_exists",
+        ArrayForAll="array_forall",
     ),
     **_rows(
         None,
@@ -78,6 +80,16 @@ SCALAR: dict[str, Spelling] = {
         CreateArray="make_array",
         CreateMap="make_map",
         MapFromArrays="map_from_arrays",
+        Slice="slice",
+        Flatten="flatten",
+        ArrayRepeat="array_repeat",
+        SortArray="sort_array",
+        ArrayDistinct="array_distinct",
+        ArrayRemove="array_remove",
+        ArrayTransform="transform",
+        ArrayFilter="filter",
+        ZipWith="zip_with",
+        ArrayAggregate="array_aggregate",
         NormalizeNaNAndZero="normalize_float",
         SubtractTimestamps="timestamp_diff",
         SubtractDates="timestamp_diff",
@@ -155,6 +167,7 @@ SCALAR: dict[str, Spelling] = {
     **_rows(
         t.LONG,
         UnscaledValue="unscaled",
+        ArrayPosition="array_position",
         ToUnixTimestamp="unix_time",
         UnixTimestamp="unix_time",
     ),
@@ -165,6 +178,7 @@ TRANSPARENT = frozenset(
     {
         "KnownNotNull",
         "KnownNullable",
+        "KnownNotContainsNull",
         "KnownFloatingPointNormalized",
         "UnaryPositive",
     }
@@ -212,7 +226,11 @@ UNSUPPORTED: dict[str, str] = {
     "HyperLogLogPlusPlus": "it approximates; use count(DISTINCT …)",
     "Grouping": "grouping sets are not traced yet",
     "GroupingID": "grouping sets are not traced yet",
-    "LambdaFunction": "functions over arrays are not traced yet",
+    "ArraySort": "its comparison may not be an order; use sort_array",
+    **dict.fromkeys(
+        ("MapFilter", "TransformKeys", "TransformValues", "MapZipWith"),
+        "functions over maps are not traced yet; use arrays",
+    ),
     "Size": "its result for NULL depends on a setting; use array_size",
 }
 """Expression classes known to be refused, with the reason and the way out."""

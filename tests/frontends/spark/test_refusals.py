@@ -30,7 +30,8 @@ UNSUPPORTED = {
     "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",
     "SELECT id FROM range(3)": "Range",
     "SELECT * FROM VALUES (1), (2)": "LocalRelation",
-    "SELECT transform(array(v), a -> a + 1) FROM t": "ArrayTransform",
+    "SELECT transform_values(map(k, v), (a, b) -> b + 1) FROM t": "TransformValues",
+    "SELECT array_sort(array(v), (a, b) -> a - b) FROM t": "ArraySort",
     "SELECT g, soundex(g) FROM t": "SoundEx",
     "SELECT count(DISTINCT 1) FROM t": "count",
 }

@@ -134,5 +134,4 @@ TEXTS: dict[str, Builder] = {
     "ascii": plain(lambda value: ord(value[0]) if value else 0),
     "md5": plain(lambda value: hashlib.md5(_bytes(value)).hexdigest()),
     "sha2": plain(lambda value, bits: _sha2(_bytes(value), bits)),
-    "array_size": plain(len),
 }
