@@ -512,5 +512,15 @@ def test_built_by_spark(spark: Any, tmp_path: Path, files: int) -> None:
         assert ids(ours) == ids(theirs)
     one, other = (job.lineage({"dept": "a"}, mode=m).scan("s0") for m in ("indexed", "stored"))
     assert one.to_spark(spark).count() == other.count()
+    asked = [["dept = 'b'", "dept = 'a'"], "dept = 'b'"]
+    for target in asked:
+        fetched = job.lineage(target, mode="indexed", engine="spark", spark=spark)
+        for scan, rows in zip(fetched.scans, job.lineage(target, mode="stored").scans, strict=True):
+            keys = [(name, "ascending") for name in ("id", "pay")]
+            assert (
+                scan.to_arrow().sort_by(keys).to_pylist()
+                == rows.to_arrow().sort_by(keys).to_pylist()
+            )
+        assert fetched["staff"].head(1).num_rows == 1
     found = [job.forward("s1", where="id = 2", engine=e, spark=spark) for e in ("spark", "duckdb")]
     assert found[0].row_numbers().tolist() == found[1].row_numbers().tolist()

@@ -236,6 +236,9 @@ class Evaluation(Answering, Protocol):
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
 
+    def fetch(self, request: ScanRequest, ids: pa.Table) -> Rows:
+        """Rows of the request's source by number: those with `ids` (as `Rows.row_ids` gives)."""
+
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node, whatever is looked up in it; write its distinct rows.
 

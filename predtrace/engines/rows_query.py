@@ -121,11 +121,14 @@ class FetchQuery:
 
     def count(self) -> exp.Query:
         """How many rows."""
-        return exp.select(exp.Count(this=exp.Star())).from_(self._ids.copy())
+        return self._fetched([exp.Count(this=exp.Star())])
 
     def row_ids(self) -> exp.Query:
         """``target`` (if numbered), ``file`` and ``row``."""
-        return exp.select("*").from_(self._ids.copy())
+        ids: list[exp.Expr] = [of_source(FILE), of_source(ROW)]
+        if self._numbered:
+            ids.insert(0, trees.column(TARGET, "u"))
+        return self._fetched(ids)
 
     def rows(self, wanted: Sequence[str] | None) -> exp.Query:
         """The rows, under the source's own column names."""
@@ -137,11 +140,11 @@ class FetchQuery:
         if self._numbered:
             target = trees.column(TARGET, "u")
             taken.insert(0, trees.alias(target, target_name(self._columns), quoted=True))
-        return (
-            exp.select(*taken)
-            .from_(aliased(self._source.copy(), "s"))
-            .join(aliased(self._ids.copy(), "u"), on=_same_row(), join_type="inner")
-        )
+        return self._fetched(taken)
+
+    def _fetched(self, values: Sequence[exp.Expr]) -> exp.Select:
+        body = trees.select(*values, source=aliased(self._source.copy(), "s"))
+        return trees.joined(body, aliased(self._ids.copy(), "u"), "inner", _same_row())
 
 
 def _same_row() -> exp.Expr:

@@ -38,7 +38,7 @@ from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW, Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
-from predtrace.engines.rows_query import RowsQuery
+from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.values import arrow_type, row_literals, with_file_dictionary
 from predtrace.errors import EngineError
@@ -156,6 +156,33 @@ class SparkEvaluation:
             if query.needs_identity:
                 query = self._rows_query(requests, bounds, identity=True)
         return SparkRows(self, requests[0].source, query)
+
+    def fetch(self, request: ScanRequest, ids: pa.Table) -> SparkRows:
+        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        with _spark_errors():
+            source = self._source(request.source, request.columns, identity=False)
+            frame = self.session.createDataFrame(self._with_addresses(ids)).coalesce(1)
+            query = FetchQuery(self._queries, request, source, self._view(frame, "ids"))
+        return SparkRows(self, request.source, query)
+
+    def _with_addresses(self, row_ids: pa.Table) -> pa.Table:
+        """Row ids with files as Spark names them in a row's metadata, each way that it may."""
+        import pyarrow as pa
+
+        named = with_file_dictionary(row_ids)
+        index = named.schema.get_field_index(FILE)
+        files = named.column(index).unify_dictionaries().combine_chunks()
+        paths = self.session._jvm.org.apache.spark.paths.SparkPath
+        given = files.dictionary.to_pylist()
+        full = [paths.fromPathString(_address(file)).urlEncoded() for file in given]
+        # Versions of Spark differ in how they write the empty host of a local file.
+        short = [address.replace("file:///", "file:/", 1) for address in full]
+        return pa.concat_tables(
+            named.set_column(
+                index, FILE, pa.DictionaryArray.from_arrays(files.indices, names).cast(pa.string())
+            )
+            for names in ([full, short] if full != short else [full])
+        )
 
     def _rows_query(
         self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
@@ -399,7 +426,9 @@ def _quoted(name: str) -> str:
 class SparkRows:
     """Selected source rows (see `base.Rows`)."""
 
-    def __init__(self, evaluation: SparkEvaluation, source: Source, query: RowsQuery) -> None:
+    def __init__(
+        self, evaluation: SparkEvaluation, source: Source, query: RowsQuery | FetchQuery
+    ) -> None:
         self._evaluation = evaluation
         self._source = source
         self._query = query

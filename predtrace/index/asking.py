@@ -85,8 +85,11 @@ def _question(asked: Asked, index: JobIndex, strict: bool) -> IndexQuestion:
         mode, _ = choose_mode(asked.job, asked.plan, AUTO)
         return scan_requests(asked.job, asked.graph, asked.plan, mode, asked.folder)
 
-    def reader(requests: dict[int, ScanRequest]) -> Engine:
+    def chosen(requests: dict[int, ScanRequest]) -> Engine:
         return choose_engine(asked.job, asked.wishes, requests, asked.engine, asked.spark)[0]
 
-    engine = IndexEngine(index, asked.job, Ordinary(requests, reader), strict=strict)
+    def reader(request: ScanRequest) -> Engine:
+        return chosen({request.node: request})
+
+    engine = IndexEngine(index, asked.job, Ordinary(requests, chosen), reader, strict=strict)
     return IndexQuestion(engine, asked.job, find_targets)

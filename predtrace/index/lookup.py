@@ -25,7 +25,6 @@ from predtrace.engines.base import (
     ScanRequest,
     Targets,
 )
-from predtrace.engines.duckdb import DuckDBEngine
 from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError
 from predtrace.index.file import JobIndex
@@ -68,14 +67,26 @@ class Ordinary:
 
 
 class IndexEngine:
-    """Answers from an index: `strict` says to refuse what it does not hold."""
+    """Answers from an index: `strict` says to refuse what it does not hold.
+
+    `reader` gives the engine that fetches a source's rows by number.
+    """
 
     name = "index"
 
-    def __init__(self, index: JobIndex, job: Job, ordinary: Ordinary, *, strict: bool) -> None:
+    def __init__(
+        self,
+        index: JobIndex,
+        job: Job,
+        ordinary: Ordinary,
+        reader: Callable[[ScanRequest], Engine],
+        *,
+        strict: bool,
+    ) -> None:
         self.index = index
         self.job = job
         self.ordinary = ordinary
+        self.reader = reader
         self.strict = strict
 
     def open(self, targets: Targets, settings: object) -> IndexEvaluation:
@@ -164,8 +175,7 @@ class IndexRows:
 
     def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Some `limit` of the rows."""
-        fetched = self._fetched(limit)
-        return self._fallback.head(limit, columns) if fetched is None else fetched.to_arrow(columns)
+        return self._fetched(limit).to_arrow(columns)
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows."""
@@ -185,22 +195,13 @@ class IndexRows:
 
     @cached_property
     def _all(self) -> Rows:
-        return self._fetched(None) or self._fallback
+        return self._fetched(None)
 
-    def _fetched(self, limit: int | None) -> Rows | None:
-        """The rows by number; None for sources that are not read so."""
-        engine = DuckDBEngine()
-        settings = self._evaluation.engine.job.settings
-        if engine.obstacle(self._requests[:1], settings) is not None:
-            return None
+    def _fetched(self, limit: int | None) -> Rows:
+        asked, request = self._evaluation.engine, self._requests[0]
         nothing = Targets(target_table([], []), (), self._evaluation.targets.numbered)
-        return engine.open(nothing, settings).fetch(self._requests[0], self._ids(limit))
-
-    @property
-    def _fallback(self) -> Rows:
-        """The same rows by their predicate."""
-        ordinary = self._evaluation.engine.ordinary
-        return self._evaluation.ordinary.rows(ordinary.of(self._requests))
+        reader = asked.reader(request).open(nothing, asked.job.settings)
+        return reader.fetch(request, self._ids(limit))
 
 
 class IndexQuestion(Question):
