@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from predtrace.cells.answer import CellLineage
+
 
 class Question:
     """What the scans of an answer share: the engine, the target rows and bound rows.
@@ -325,6 +327,35 @@ class Lineage:
         problem = "several scans" if found else "no scan"
         which = table if occurrence is None else f"{table} with occurrence {occurrence}"
         raise PredTraceError(f"{problem} of {which}; there are {self._listed()}")
+
+    @property
+    def job(self) -> Job:
+        """The job that was asked."""
+        return self._question.job
+
+    @property
+    def found_targets(self) -> Targets:
+        """The target rows, under physical names."""
+        return self._question.targets
+
+    def cells(
+        self,
+        column: str,
+        positions: Sequence[int | Sequence[int]] | None = None,
+        spark: SparkSession | None = None,
+    ) -> CellLineage:
+        """The source cells that cells of an output column were made of, in the one target row.
+
+        `positions` are those asked about, from 0 (tuples for arrays of arrays, negative ones
+        from the end); all without. The row is computed again on Spark (see docs/cells.md).
+        Beyond aggregates all cells of the arrays count, and the answer is a ``superset``.
+        Raises TargetError for a column that is not there, ArrayLineageError for positions
+        that are none, EngineError for sources without row numbers, NonDeterministicError if
+        another run need not give the row, SourceError if a source changed.
+        """
+        from predtrace.cells.asking import ask_cells
+
+        return ask_cells(self, column, positions, spark)
 
     def _listed(self) -> str:
         return ", ".join(

@@ -17,9 +17,15 @@ from predtrace.engines.base import (
     TargetLink,
 )
 from predtrace.errors import NonDeterministicError
-from predtrace.inference.identities import carrying
-from predtrace.inference.plan import LineagePlan, RefinedPlan, Restriction, ValueSet
-from predtrace.jobs.model import Job
+from predtrace.inference.identities import Identity, carrying
+from predtrace.inference.plan import (
+    Intermediate,
+    LineagePlan,
+    RefinedPlan,
+    Restriction,
+    ValueSet,
+)
+from predtrace.jobs.model import Job, StoredResult
 from predtrace.modes import NAIVE, REFINED, STORED
 from predtrace.unstored import naive_scans, refinement, replays_of_plan
 from pushdown.graph import OperatorGraph
@@ -68,6 +74,35 @@ def replayed_output(
         columns=columns,
         predicate=lookup,
         parent=target,
+    )
+
+
+def replayed_with_identities(
+    job: Job,
+    graph: OperatorGraph,
+    carried: OperatorGraph,
+    columns: tuple[Column, ...],
+    lookup: Expr,
+    identities: dict[int, Identity],
+) -> ReplayedLink:
+    """The rows of a graph's root that a lookup selects, beside the source rows they are made of.
+
+    `carried` is the graph with the identities of scans carried up to its root. Params are
+    those of the target. Raises NonDeterministicError if another run need not give the same.
+    """
+    from predtrace.inference.replay import sufficient
+
+    refuse_unrepeatable(graph, graph.root)
+    target = TargetLink()
+    restrictions = sufficient(graph, graph.root, lookup)
+    return ReplayedLink(
+        graph=carried,
+        node=graph.root,
+        scans=_restricted(job, graph, restrictions, target, carried),
+        columns=columns,
+        predicate=lookup,
+        parent=target,
+        identities=identities,
     )
 
 
@@ -158,13 +193,24 @@ def _stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
         if item.aggregates == plan.aggregates
     }
     for item in plan.intermediates:
-        links[item.binding] = StoredLink(
-            folder=str(folder / stored[item.binding].folder),
-            columns=item.columns,
-            predicate=item.predicate,
-            parent=links[item.parent],
+        links[item.binding] = stored_link(
+            job, folder, item, stored[item.binding], links[item.parent]
         )
     return links
+
+
+def stored_link(
+    job: Job, folder: Path, item: Intermediate, stored: StoredResult, parent: Link
+) -> StoredLink:
+    """The rows of a stored intermediate result that rows of `parent` look up."""
+    return StoredLink(
+        folder=str(folder / stored.folder),
+        columns=item.columns,
+        predicate=item.predicate,
+        parent=parent,
+        numbers=stored.numbers,
+        output="" if job.output is None else str(folder / job.output.folder),
+    )
 
 
 def _replayed(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Link]:

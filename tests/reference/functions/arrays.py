@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from symbolic.expr import Call, Lambda
+from symbolic.expr import Call, Lambda, Literal
+from symbolic.types import Record
 from tests.reference.functions.base import Builder, Settings, plain
 from tests.reference.values import order_key, value_key
 
@@ -98,11 +99,20 @@ def _forall(array: Array, function: Callable[..., Any]) -> bool | None:
     return False if False in found else None if None in found else True
 
 
+def _get_field(expr: Call, settings: Settings) -> Callable[..., Any]:
+    record, name = expr.args
+    assert isinstance(record.type, Record)
+    assert isinstance(name, Literal)
+    place = [field.name for field in record.type.fields].index(name.value)
+    return lambda value, _: value[place]
+
+
 ARRAYS: dict[str, Builder] = {
     "array_size": plain(len),
     "array_contains": plain(_contains),
     "array_position": plain(_position),
     "element_at": plain(_element_at),
+    "get_field": _get_field,
     "get_item": plain(_get_item),
     "slice": plain(_slice),
     "flatten": plain(_flatten),

@@ -1,0 +1,250 @@
+"""The ways that a column's value takes from scans to the output, one row to one row.
+
+A derivation is the operator tree with a choice at every union that the value passes, and
+without the limits and DISTINCTs there. Its rows that are equal to the target are exactly what
+the target was made of: a limit's lineage is the input rows equal to its row, that of DISTINCT
+all equal ones. Only where other columns are dropped above a limit, rows that it did not keep
+may look the same in the output; then the rows are a superset.
+
+Where an outer join pads what a union or limit gives, taking rows out, or letting more in, would
+change which rows are padded. Such ways end there, as at aggregates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    AntiJoin,
+    Assignment,
+    Distinct,
+    Filter,
+    InnerJoin,
+    Limit,
+    MarkJoin,
+    OneRow,
+    Operator,
+    OuterJoin,
+    RowTransform,
+    ScalarSubquery,
+    Scan,
+    SemiJoin,
+    Sort,
+    Union_,
+)
+from symbolic.expr import TRUE, Column, Expr, column_ids
+
+Ids = frozenset[int]
+_KEEPING_ROWS = (Filter, Sort, Limit, Distinct)
+
+
+class Obstacle(Exception):
+    """An operator that does not pass rows on one by one: its number, and why it is in the way."""
+
+    def __init__(self, node: int, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+
+
+class Step(NamedTuple):
+    """A projection of a derivation that computes a column from others."""
+
+    node: int
+    value: Expr
+
+
+class Derivation(msgspec.Struct, frozen=True):
+    """One way: its operator tree; by column id, the step that computes it, or its scan.
+
+    `excess` says why its rows may be more than the lineage; empty if they are not.
+    """
+
+    graph: OperatorGraph
+    steps: dict[int, Step]
+    origins: dict[int, int]
+    excess: tuple[str, ...] = ()
+
+
+class _Way(NamedTuple):
+    changed: dict[int, Operator]
+    steps: dict[int, Step]
+    origins: dict[int, int]
+    excess: tuple[str, ...]
+
+
+def derivations(graph: OperatorGraph, column: Column) -> tuple[Derivation, ...]:
+    """All ways of an output column, or Obstacle if there is an operator in the way."""
+    return tuple(
+        Derivation(
+            OperatorGraph(
+                [way.changed.get(node, graph[node]) for node in _left(graph, way)], graph.root
+            ),
+            way.steps,
+            way.origins,
+            way.excess,
+        )
+        for way in _Paths(graph).ways(graph.root, frozenset({column.id}), padded=False)
+    )
+
+
+def _left(graph: OperatorGraph, way: _Way) -> Iterator[int]:
+    """The nodes of a way's tree: without the branches of unions that it does not take."""
+    pending = [graph.root]
+    while pending:
+        node = pending.pop()
+        yield node
+        operator = way.changed.get(node)
+        if isinstance(operator, RowTransform):
+            pending.append(operator.input)
+        else:
+            pending.extend(graph.inputs(node))
+
+
+class _Paths:
+    def __init__(self, graph: OperatorGraph) -> None:
+        self._graph = graph
+
+    def ways(self, node: int, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        """The ways of the wanted columns of a node's output.
+
+        `padded`: an outer join above pads rows that have no partner here.
+        """
+        if not wanted:
+            yield _Way({}, {}, {}, ())
+            return
+        operator = self._graph[node]
+        match operator:
+            case Scan():
+                yield _Way({}, {}, dict.fromkeys(wanted, node), ())
+            case OneRow():
+                yield _Way({}, {}, {}, ())
+            case Filter(input=below) | Sort(input=below):
+                yield from self.ways(below, wanted, padded=padded)
+            case Distinct(input=below):
+                yield from self._open(node, below, wanted, (), padded=padded)
+            case Limit(input=below):
+                if padded:
+                    raise Obstacle(node, "an outer join pads what a limit gives")
+                yield from self._open(node, below, wanted, self._excess(node), padded=False)
+            case RowTransform(assignments=assignments, input=below):
+                yield from self._computed(node, assignments, below, wanted, padded=padded)
+            case InnerJoin(left=left, right=right):
+                yield from self._joined(((left, padded), (right, padded)), wanted)
+            case OuterJoin(left=left, right=right, kind=kind):
+                sides = (left, padded or kind != "left"), (right, padded or kind != "right")
+                yield from self._joined(sides, wanted)
+            case SemiJoin(left=left) | AntiJoin(left=left):
+                yield from self.ways(left, wanted, padded=padded)
+            case MarkJoin(left=left, mark=made) | ScalarSubquery(left=left, column=made):
+                if made.id in wanted:
+                    raise Obstacle(node, f"the subquery of {made.name} passes no single row on")
+                yield from self.ways(left, wanted, padded=padded)
+            case Union_():
+                if padded:
+                    raise Obstacle(node, "an outer join pads what a union gives")
+                yield from self._chosen(operator, wanted)
+            case _:
+                raise Obstacle(node, f"{type(operator).__name__} makes one row of several")
+
+    def _open(
+        self, node: int, below: int, wanted: Ids, excess: tuple[str, ...], *, padded: bool
+    ) -> Iterator[_Way]:
+        """The node lets all rows through."""
+        through = Filter(id=node, input=below, condition=TRUE)
+        for way in self.ways(below, wanted, padded=padded):
+            yield way._replace(changed={**way.changed, node: through}, excess=excess + way.excess)
+
+    def _computed(
+        self, node: int, made: Iterable[Assignment], below: int, wanted: Ids, *, padded: bool
+    ) -> Iterator[_Way]:
+        steps = {
+            a.column.id: Step(node, a.value)
+            for a in made
+            if a.column.id in wanted and column_ids(a.value) != {a.column.id}
+        }
+        passed = wanted - steps.keys()
+        read = passed | column_ids(*(step.value for step in steps.values()))
+        for way in self.ways(below, read, padded=padded):
+            yield way._replace(steps={**way.steps, **steps})
+
+    def _joined(self, sides: Iterable[tuple[int, bool]], wanted: Ids) -> Iterator[_Way]:
+        found = [
+            list(self.ways(node, wanted & self._ids(node), padded=padded)) for node, padded in sides
+        ]
+        for one, other in itertools.product(*found):
+            yield _Way(
+                {**one.changed, **other.changed},
+                {**one.steps, **other.steps},
+                {**one.origins, **other.origins},
+                one.excess + other.excess,
+            )
+
+    def _chosen(self, union: Union_, wanted: Ids) -> Iterator[_Way]:
+        for below, branch in zip(union.inputs, union.branches, strict=True):
+            pairs = zip(union.columns, branch, strict=True)
+            made = tuple(Assignment(column, fed) for column, fed in pairs)
+            chosen = RowTransform(id=union.id, input=below, assignments=made)
+            for way in self._computed(union.id, made, below, wanted, padded=False):
+                yield way._replace(changed={**way.changed, union.id: chosen})
+
+    def _ids(self, node: int) -> Ids:
+        return frozenset(column.id for column in self._graph.output(node))
+
+    def _excess(self, limit: int) -> tuple[str, ...]:
+        """Why a limit's rows may be told from others no more: nothing, if they can be."""
+        node = limit
+        while (above := self._graph.parent(node)) is not None:
+            operator = self._graph[above]
+            if isinstance(operator, RowTransform):
+                values = {assignment.value for assignment in operator.assignments}
+                kept = values.issuperset(self._graph.output(node))
+            else:
+                kept = isinstance(operator, _KEEPING_ROWS)
+            if not kept:
+                return (f"operator {limit}, Limit: its rows may not be told from others above",)
+            node = above
+        return ()
+
+
+def feeding(graph: OperatorGraph, column: Column) -> dict[int, Ids]:
+    """By scan, the columns that an output column is made of, through whatever operators."""
+    found: dict[int, Ids] = {}
+    pending = [(graph.root, frozenset({column.id}))]
+    while pending:
+        node, wanted = pending.pop()
+        operator = graph[node]
+        if isinstance(operator, Scan):
+            found[node] = found.get(node, frozenset()) | wanted
+            continue
+        read = _read(graph, operator, wanted)
+        for below in graph.inputs(node):
+            ids = read & {column.id for column in graph.output(below)}
+            if ids:
+                pending.append((below, ids))
+    return found
+
+
+def _read(graph: OperatorGraph, operator: Operator, wanted: Ids) -> Ids:
+    """What of its inputs an operator makes the wanted columns of."""
+    fields = msgspec.structs.asdict(operator)
+    made: list[Expr] = []
+    for assignment in (*fields.get("assignments", ()), *fields.get("keys", ())):
+        if isinstance(assignment, Assignment) and assignment.column.id in wanted:
+            made.append(assignment.value)
+    for aggregation in fields.get("aggregations", ()):
+        if aggregation.column.id in wanted:
+            condition = () if aggregation.call.filter is None else (aggregation.call.filter,)
+            made += [*aggregation.call.args, *condition]
+    for branch in fields.get("branches", ()):
+        made += [fed for fed, c in zip(branch, fields["columns"], strict=True) if c.id in wanted]
+    if isinstance(operator, MarkJoin) and operator.mark.id in wanted:
+        made.append(operator.condition)
+    if isinstance(operator, ScalarSubquery) and operator.column.id in wanted:
+        made += graph.output(operator.right)
+    computed = isinstance(operator, RowTransform) or "branches" in fields
+    return column_ids(*made) | (frozenset() if computed else wanted)
