@@ -1,8 +1,8 @@
 """Operator graphs as SQL over relations of one's own, beside what predtrace makes of them.
 
 For harnesses and experiments that compute with a job's graph themselves: `plan_query` compiles
-a node for a `Dialect`, `duckdb_relation` and `spark_relation` are a job's sources to put
-below, each row with its number if asked for. Columns go by their physical names.
+a node for a `Dialect`, `duckdb_relation` and `spark_frame` give a job's sources to put
+below it, each row with its number if asked for. Columns go by their physical names.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from symbolic.expr import Column
 
 if TYPE_CHECKING:
     import duckdb
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "DUCKDB_DIALECT",
@@ -41,6 +42,7 @@ __all__ = [
     "physical_name",
     "plan_obstacle",
     "plan_query",
+    "spark_frame",
     "sql_literal",
     "target_table",
 ]
@@ -64,6 +66,33 @@ def duckdb_relation(
         branches.append(exp.select(*_taken(columns, row, start)).from_(inner))
     union = exp.union(*branches, distinct=False) if len(branches) > 1 else branches[0]
     return union.subquery()
+
+
+def spark_frame(
+    session: SparkSession, source: Source, columns: Sequence[Column], row: Column | None = None
+) -> DataFrame:
+    """The same in a Spark session, as a DataFrame. Raises EngineError for all but Parquet."""
+    from functools import reduce
+
+    from pyspark.sql import functions as f
+
+    if not source.has_row_numbers:
+        raise EngineError(f"source {source.name} is {source.format}, which has no row numbers")
+    reader = session.read.option("__globPaths__", "false")
+    frames = []
+    for part, start in _files(source):
+        taken = [
+            f.col(exp.to_identifier(column.name, quoted=True).sql("spark")).alias(
+                physical_name(column.id)
+            )
+            for column in columns
+        ]
+        if row is not None:
+            number = f.col("_metadata.row_index") + f.lit(start)
+            taken.append(number.alias(physical_name(row.id)))
+        paths = [f"file://{file.path}" for file in part.files]
+        frames.append(reader.parquet(*paths).select(*taken))
+    return reduce(lambda one, other: one.unionAll(other), frames)
 
 
 def _files(source: Source) -> Iterator[tuple[Source, int]]:

@@ -71,11 +71,18 @@ def store_result(
     )
 
 
-def write_source(folder: Path, name: str, columns: Sequence[Column], rows: Sequence[Row]) -> Source:
-    """Write a source table and describe it."""
-    file = folder / f"{name}.parquet"
-    write_table(file, {column.name: column.type for column in columns}, rows)
-    roots = (str(file),)
+def write_source(
+    folder: Path, name: str, columns: Sequence[Column], rows: Sequence[Row], files: int = 1
+) -> Source:
+    """Write a source table, its rows spread over files in order, and describe it."""
+    place = folder / f"{name}.parquet"
+    types = {column.name: column.type for column in columns}
+    if files == 1:
+        write_table(place, types, rows)
+    for number in range(files if files > 1 else 0):
+        start, end = (len(rows) * part // files for part in (number, number + 1))
+        write_table(place / f"part-{number}.parquet", types, rows[start:end])
+    roots = (str(place),)
     return Source(
         name=name,
         format="parquet",
@@ -90,14 +97,15 @@ def store_job(
     graph: OperatorGraph,
     tables: Mapping[str, Sequence[Row]],
     runs: Sequence[tuple[LineagePlan, ReferenceResult]],
+    files: int = 1,
 ) -> tuple[Path, str]:
     """Save a job for the plans, each with a reference run that kept all outputs.
 
-    Returns the store's path and the job's id.
+    Every source has so many `files`. Returns the store's path and the job's id.
     """
     scans = {scan.table: scan for scan in graph.scans()}
     sources = tuple(
-        write_source(folder / "sources", name, scan.columns, tables[name])
+        write_source(folder / "sources", name, scan.columns, tables[name], files)
         for name, scan in sorted(scans.items())
     )
     store = folder / "store"

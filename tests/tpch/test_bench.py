@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import duckdb
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
@@ -75,7 +76,7 @@ from tpch.bench.report import headline, report
 from tpch.bench.run import settings as run_settings
 from tpch.bench.summary import compared, false_positives
 from tpch.bench.systems import PRECISE, SYSTEMS
-from tpch.bench.systems.base import Ids, Row, Subject
+from tpch.bench.systems.base import Ids, Ints, Row, Subject
 from tpch.errors import TpchError
 from tpch.indexes import remember
 
@@ -142,7 +143,8 @@ def test_perm_gives_the_reference_lineage(pipeline: Pipeline, aggregates: str, c
         assume(False)  # a function that DuckDB does not spell
 
 
-A, B = Column(1, "a", INTEGER), Column(2, "b", INTEGER)
+# Ids begin with 0, as those of plans from Spark do.
+A, B = Column(0, "a", INTEGER), Column(2, "b", INTEGER)
 C, D = Column(3, "c", INTEGER), Column(4, "d", INTEGER)
 N = Column(5, "n", LONG)
 LEFT = Scan(id=1, table="l", occurrence=1, columns=(A, B))
@@ -245,10 +247,12 @@ def counted() -> OperatorGraph:
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Iterator[Subject]:
+def subject(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subject]:
+    """A query whose sources have one file each, or as many as the test's parameter says."""
+    files = getattr(request, "param", 1)
     graph = counted()
     reference = trace_graph(graph, TABLES, keep_outputs=True)
-    store, job = store_job(tmp_path, graph, TABLES, [(infer(graph), reference)])
+    store, job = store_job(tmp_path, graph, TABLES, [(infer(graph), reference)], files)
     with duckdb.connect() as connection:
         yield Subject(1, predtrace.open_job(str(store), job), DuckDBEngine(connection))
 
@@ -257,6 +261,10 @@ def meter(subject: Subject, systems: Sequence[str], limit: float = 60.0) -> Mete
     return Meter(subject, systems, targets=100, rounds=2, limit=limit)
 
 
+FILES = pytest.mark.parametrize("subject", [1, 3], indirect=True, ids=["one file", "three files"])
+
+
+@FILES
 def test_all_systems_answer_alike(subject: Subject) -> None:
     figures = meter(subject, list(SYSTEMS)[1:]).measure()
     assert (figures.output_rows, figures.asked, figures.scans) == (2, 2, 3)
@@ -275,14 +283,13 @@ def test_all_systems_answer_alike(subject: Subject) -> None:
     assert links["naive"] > 26
 
 
+@FILES
 def test_full_rows_are_the_same(subject: Subject) -> None:
     target = (0, 6)
-    ours, perm = (measure.MAKERS[name](subject).rows(target) for name in ("stored", "perm"))
-    for one, other, expected in zip(ours, perm, (6, 6, 0), strict=True):
-        rows = [
-            sorted(zip(*table.to_pydict().values(), strict=True), key=str) for table in (one, other)
-        ]
-        assert rows[0] == rows[1]
+    answers = (measure.MAKERS[name](subject).rows(target) for name in ("stored", "perm", "eager"))
+    for expected, *tables in zip((6, 6, 0), *answers, strict=True):
+        rows = [sorted(zip(*table.to_pydict().values(), strict=True), key=str) for table in tables]
+        assert rows[0] == rows[1] == rows[2]
         assert len(rows[0]) == expected
 
 
@@ -301,6 +308,23 @@ class Losing:
 
     def rows(self, target: Row) -> list[pa.Table]:
         return []
+
+
+class Rowless(Losing):
+    """The answers of another system, but no full rows."""
+
+    def ids(self, targets: Sequence[Row]) -> Ids:
+        return self._system.ids(targets)
+
+
+class Stuck(Rowless):
+    """The answers of another system; whatever it is asked forward, it knows no row."""
+
+    def rows(self, target: Row) -> list[pa.Table]:
+        return list(self._system.rows(target))
+
+    def reached(self, rows: Mapping[int, int]) -> dict[int, Ints]:
+        return {scan: np.array([], np.int64) for scan in rows}
 
 
 class Slow:
@@ -331,6 +355,8 @@ class Refusing:
     ("system", "wrong", "words"),
     [
         (Losing, True, "1 rows missing, 0 too many"),
+        (Rowless, True, "full rows of the first target by scan: []"),
+        (Stuck, True, "not the inverse of backward"),
         (Slow, False, "more than 0.3 s"),
         (Refusing, False, "no rule for SemiJoin"),
     ],

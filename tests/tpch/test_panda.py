@@ -19,6 +19,7 @@ from pushdown.operators import (
     AggregateCall,
     Aggregation,
     Assignment,
+    Distinct,
     Filter,
     GroupBy,
     InnerJoin,
@@ -157,6 +158,16 @@ GRAPHS = {
             RowTransform(
                 id=3, input=1, assignments=(Assignment(N, call("add", A, B, type=INTEGER)),)
             ),
+        ],
+        True,
+    ),
+    "some of the columns that rows differ in": (
+        [
+            LEFT,
+            RIGHT,
+            InnerJoin(id=3, left=1, right=2, condition=TRUE),
+            Distinct(id=4, input=3),
+            RowTransform(id=5, input=4, assignments=(Assignment(A, A),)),
         ],
         True,
     ),

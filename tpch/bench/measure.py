@@ -89,6 +89,7 @@ class Meter:
             self._prepare(asked)
         if self._targets:
             expected = self._compare()
+            self._compare_rows(expected)
             forward = self._forward(expected)
             self._time(MANY, lambda system, turn: system.ids(self._targets))
             self._time(ONE, lambda system, turn: system.ids([self._of_turn(turn)]))
@@ -145,6 +146,21 @@ class Meter:
             if missing or (extra and asked.name in PRECISE):
                 self._wrong(asked, f"{missing} rows missing, {extra} too many")
         return expected or {}
+
+    def _compare_rows(self, expected: Pairs) -> None:
+        """Ask for the full rows of one target: of every scan as many as there are ids."""
+        scans = [scan.id for scan in self._subject.graph.scans()]
+        first = {scan: int(np.count_nonzero(n >> _ROW_BITS == 0)) for scan, n in expected.items()}
+        for asked in self._asked:
+            if asked.name not in PRECISE:
+                continue
+            self._step(f"{asked.name}: compare rows")
+            tables = self._ask(asked, lambda system: list(system.rows(self._targets[0])))
+            if tables is None:
+                continue
+            counts = [table.num_rows for table in tables]
+            if counts != [first.get(scan, 0) for scan in scans]:
+                self._wrong(asked, f"full rows of the first target by scan: {counts}")
 
     def _forward(self, expected: Pairs) -> ForwardQuestions:
         """The forward questions, whose answers are compared, too."""

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from tpch.bench.engines.base import Engine
 from tpch.bench.engines.duckdb import duckdb_over
+from tpch.bench.engines.spark import spark_over
 from tpch.errors import TpchError
 
 OPENERS: dict[str, Callable[[Path, str], AbstractContextManager[Engine]]] = {
     "duckdb": duckdb_over,
+    "spark": spark_over,
 }
 """Engine to what opens it over a data folder, with Spark's master."""
 

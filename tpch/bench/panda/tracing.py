@@ -7,7 +7,7 @@ looking them up in the augmented output that was stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -119,13 +119,15 @@ class _Given(msgspec.Struct, frozen=True):
     """The values that a transformation's output is asked about, by column id.
 
     They are constants or columns of `node`, whose `target` numbers the targets if there are
-    several. `never_null` are the ids of asked columns without NULL.
+    several. `never_null` are the ids of asked columns without NULL. Of `node`, rows of one
+    target differ in the columns `looked_up` at least.
     """
 
     values: dict[int, Expr]
     never_null: frozenset[int]
     node: int | None = None
     target: Column | None = None
+    looked_up: tuple[Column, ...] = ()
 
 
 class _Query:
@@ -209,7 +211,8 @@ class _Query:
                 for a in each.mapping
                 if isinstance(a.value, Column) and a.value.id in given.never_null
             )
-            given = _Given(values, never_null, given.node, given.target)
+            given = replace(given, values=values, never_null=never_null)
+        given = self._once(given)
         source = self._scan(scan.table, scan.columns if row is None else (*scan.columns, row))
         self._relations[source] = self._relation(scan, row)
         filtered = self._add(Filter, input=source, condition=each.filter)
@@ -239,11 +242,23 @@ class _Query:
         ]
         node = self._restricted(node, given, conjunction(*asked))
         needed = {a.value.id for a in each.mapping if isinstance(a.value, Column)}
-        values: dict[int, Expr] = {number: copies[number] for number in sorted(needed)}
-        kept = [*values.values(), *([] if given.target is None else [given.target])]
-        node = self._projected(node, {column: column for column in kept})  # type: ignore[misc]
-        node = self._add(Distinct, input=node)
-        return _Given(values, stored.never_null & needed, node, given.target)
+        found = {number: copies[number] for number in sorted(needed)}
+        node = self._distinct(node, given.target, found.values())
+        never_null = stored.never_null & needed
+        return _Given(dict(found), never_null, node, given.target, tuple(found.values()))
+
+    def _once(self, given: _Given) -> _Given:
+        """The values that are still asked about, once for each target."""
+        read = column_ids(*given.values.values())
+        left = tuple(column for column in given.looked_up if column.id in read)
+        if given.node is None or left == given.looked_up:
+            return given
+        return replace(given, node=self._distinct(given.node, given.target, left), looked_up=left)
+
+    def _distinct(self, node: int, target: Column | None, columns: Iterable[Column]) -> int:
+        kept = [*columns, *([] if target is None else [target])]
+        projected = self._projected(node, {column: column for column in kept})
+        return self._add(Distinct, input=projected)
 
     def _restricted(self, node: int, given: _Given, condition: Expr) -> int:
         """The node's rows for which the condition on them and what is given holds."""
@@ -254,7 +269,7 @@ class _Query:
     # -- operators
 
     def _add(self, make: Any, **fields: Any) -> int:
-        node = self._numbers.node()
+        node: int = self._numbers.node()
         self._operators.append(make(id=node, **fields))
         return node
 

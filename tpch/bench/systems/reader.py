@@ -16,7 +16,6 @@ from tpch.bench.systems.base import Ids, Row, Subject
 from tpch.errors import TpchError
 
 _WANTED = "wanted"
-_NUMBER = Column(0, ROW, LONG)
 
 
 class Reader:
@@ -33,6 +32,8 @@ class Reader:
             raise TpchError("the query reads no source")
         self.subject = subject
         self.engine = subject.engine
+        ids = [column.id for scan in subject.graph.scans() for column in scan.columns]
+        self._number = Column(1 + max(ids, default=0), ROW, LONG)
 
     def relation(self, scan: Scan, row: Column | None) -> exp.Expr:
         """The scan's source, with row numbers if asked for."""
@@ -52,9 +53,9 @@ class Reader:
         """The rows of every scan, all columns, by their numbers."""
         for scan in self.subject.graph.scans():
             self.engine.give(_WANTED, ids[scan.id])
-            wanted = exp.column(physical_name(_NUMBER.id)).isin(
+            wanted = exp.column(physical_name(self._number.id)).isin(
                 query=exp.select(ROW).from_(_WANTED)
             )
             names = [exp.column(physical_name(column.id)) for column in scan.columns]
-            query = exp.select(*names).from_(self.relation(scan, _NUMBER)).where(wanted)
+            query = exp.select(*names).from_(self.relation(scan, self._number)).where(wanted)
             yield self.engine.fetch(query.sql(self.engine.dialect.name))

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tpch.bench.perm_query import SCAN, PermQuery
+from predtrace.sql import TARGET
+from tpch.bench.perm_query import ROW, SCAN, PermQuery
 from tpch.bench.systems.base import Ids, Row, Subject
 from tpch.bench.systems.reader import Reader
+
+_FOUND = pa.schema([(TARGET, pa.int64()), (SCAN, pa.int32()), (ROW, pa.int64())])
 
 
 class Rewriting:
@@ -37,7 +40,7 @@ class Rewriting:
             query.of_one(targets[0]) if len(targets) == 1 else query.of_many(targets)
             for query in self._queries
         )
-        found = pa.concat_tables([self._reader.engine.fetch(text) for text in texts])
+        found = pa.concat_tables([self._reader.engine.fetch(text).cast(_FOUND) for text in texts])
         number = found.column(SCAN)
         return {
             scan.id: found.filter(pc.equal(number, scan.id)).drop_columns([SCAN])
