@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from predtrace.cells.answer import CellLineage
+    from predtrace.cells.tracing import TracedRow
 
 
 class Question:
@@ -210,7 +211,8 @@ class Lineage:
     """The answer to a lineage question: source rows for each scan, computed when read.
 
     `mode` and `engine` say how it is computed, `notes` what else is to know (why another
-    engine was not used, or that a target was taken on trust).
+    engine was not used, or that a target was taken on trust). `traced_rows` are what questions
+    about cells computed, by column.
     """
 
     def __init__(
@@ -228,6 +230,7 @@ class Lineage:
         self.mode = mode
         self.notes = tuple(notes)
         self._given = targets_given
+        self.traced_rows: dict[int, tuple[TracedRow, ...]] = {}
         by_node = {lineage.node: lineage for lineage in plan.scans}
         self._scans = tuple(
             ScanRows(question, requests[scan.id], scan, by_node[scan.id]) for scan in scans

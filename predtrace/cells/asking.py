@@ -13,7 +13,7 @@ from predtrace.cells.answer import CellLineage, RowId, SourceCells
 from predtrace.cells.derivations import Derivation, Obstacle, derivations, feeding
 from predtrace.cells.functions import witnesses
 from predtrace.cells.layouts import cells_at, depth, every_cell, layout_of_value
-from predtrace.cells.tracing import Asked, RowTrace
+from predtrace.cells.tracing import Asked, RowTrace, TracedRow
 from predtrace.engines.base import physical_name
 from predtrace.errors import EngineError, PredTraceError, TargetError
 from predtrace.inference.identities import Identity, carrying
@@ -53,9 +53,9 @@ def ask_cells(
             f"cells are those of one output row, and the answer is for {targets.rows.num_rows}; "
             "ask for the lineage of one"
         )
-    (row,) = targets.rows.to_pylist()
+    (target,) = targets.rows.to_pylist()
     axes = depth(column.type)
-    layout = layout_of_value(row[physical_name(column.id)], axes)
+    layout = layout_of_value(target[physical_name(column.id)], axes)
     asked = every_cell(layout, axes) if positions is None else cells_at(layout, axes, positions)
     if not len(asked):
         return CellLineage(name, (), ())
@@ -63,19 +63,19 @@ def ask_cells(
         ways = derivations(graph, column)
     except Obstacle as obstacle:
         return _everything(lineage, graph, column, f"operator {obstacle.node}: {obstacle}")
+    # A constant has no sources to be computed again from.
+    ways = tuple(way for way in ways if way.origins)
+    if column.id not in lineage.traced_rows:
+        rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
+        lineage.traced_rows[column.id] = rows
+    rows = lineage.traced_rows[column.id]
+    if ways and not rows:
+        return _everything(lineage, graph, column, "the row was not found in a replay")
     reasons: dict[str, None] = {}
     found: Found = {}
-    seen = False
-    for way in ways:
-        if not way.origins:
-            seen = True  # a constant
-            continue
-        for traced in _rows(lineage, way, spark):
-            seen = True
-            _collect(traced, column, asked, found)
-            reasons.update(dict.fromkeys((*way.excess, *traced.trace.reasons)))
-    if not seen:
-        return _everything(lineage, graph, column, "the row was not found in a replay")
+    for row in rows:
+        _collect(row, column, asked, found)
+        reasons.update(dict.fromkeys((*row.way.excess, *row.trace.reasons)))
     return CellLineage(name, tuple(_sources(lineage, graph, found)), tuple(reasons))
 
 
@@ -110,24 +110,16 @@ def _sources(lineage: Lineage, graph: OperatorGraph, found: Found) -> Iterator[S
                 yield SourceCells(scan, column.name, united)
 
 
-class _Traced(NamedTuple):
-    """A row computed again: its trace, by column id the scan, and by scan the source row."""
-
-    trace: RowTrace
-    origins: dict[int, int]
-    rows: dict[int, RowId]
-
-
-def _collect(traced: _Traced, column: Column, asked: Cells, found: Found) -> None:
+def _collect(traced: TracedRow, column: Column, asked: Cells, found: Found) -> None:
     for source, cells in traced.trace.sources(column.id, asked).items():
-        scan = traced.origins[source]
+        scan = traced.way.origins[source]
         # An outer join pads rows that have no partner.
         if scan in traced.rows:
             rows = found.setdefault((scan, source), {})
             rows.setdefault(traced.rows[scan], []).append(cells)
 
 
-def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iterator[_Traced]:
+def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iterator[TracedRow]:
     """The target row as often as the way gives it, with what it is made of."""
     from predtrace.engines.spark import local_path
 
@@ -151,7 +143,7 @@ def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iter
             for scan, told in plan.told.items()
             if row[physical_name(told.row.id)] is not None
         }
-        yield _Traced(RowTrace(way, values), way.origins, ids)
+        yield TracedRow(way, RowTrace(way, values), ids)
 
 
 class _Replay(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.query import Direction, TableIndex
@@ -14,6 +14,14 @@ from symbolic.expr import Call, Column, Expr
 
 Asked = tuple[int, Expr]
 """A witness: at which node of the derivation, and the expression."""
+
+
+class TracedRow(NamedTuple):
+    """The target row as one way gives it: its trace, and by scan the source row."""
+
+    way: Derivation
+    trace: RowTrace
+    rows: dict[int, tuple[str, int]]
 
 
 class RowTrace:

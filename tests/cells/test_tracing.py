@@ -154,7 +154,7 @@ def changed(expr: Expr, row: Row, change: Callable[[float], Any]) -> Behind:
 
 
 @given(expr=moves, row=rows(nulls=False))
-@settings(max_examples=count(150))
+@settings(max_examples=count(100))
 def test_moved_cells_are_those_that_brute_force_finds(expr: Expr, row: Row) -> None:
     found, reasons = traced(expr, row)
     assert found == changed(expr, row, lambda value: value + 1000.0)
@@ -162,7 +162,7 @@ def test_moved_cells_are_those_that_brute_force_finds(expr: Expr, row: Row) -> N
 
 
 @given(expr=choices, row=rows(nulls=True))
-@settings(max_examples=count(250))
+@settings(max_examples=count(150))
 def test_no_cell_is_missing_where_values_decide(expr: Expr, row: Row) -> None:
     """Changes are too small to decide otherwise; what decided counts as well."""
     found, _ = traced(expr, row)

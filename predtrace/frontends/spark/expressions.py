@@ -14,7 +14,7 @@ from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.datatypes import data_type
-from predtrace.frontends.spark.literals import read_literal
+from predtrace.frontends.spark.literals import read_array, read_literal
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
@@ -172,9 +172,10 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
     )
 
 
-@_reads(Literal="literal")
+@_reads(Literal="literal; make_array for arrays")
 def _literal(_: ExpressionReader, node: Node) -> Expr:
-    return read_literal(node)
+    kind = data_type(node.fields["dataType"])
+    return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
 
 
 @_reads(Alias="its expression")

@@ -12,7 +12,7 @@ from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.tree import Node
 from symbolic import types as t
-from symbolic.expr import Literal
+from symbolic.expr import Call, Expr, Literal
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -23,8 +23,10 @@ def read_literal(node: Node) -> Literal:
     Zoned timestamps are aware datetimes in UTC, others naive. Raises
     UnsupportedOperatorError for a value that the IR cannot hold.
     """
-    kind = data_type(node.fields["dataType"])
-    text = node.fields.get("value")
+    return _read(node, data_type(node.fields["dataType"]), node.fields.get("value"))
+
+
+def _read(node: Node, kind: t.DataType, text: str | None) -> Literal:
     if text is None:
         return Literal(None, kind)
     reader = _READERS.get(type(kind))
@@ -43,6 +45,41 @@ def read_literal(node: Node) -> Literal:
     raise UnsupportedOperatorError(
         f"a literal of type {t.type_name(kind)} cannot be traced{place(node.handle)}"
     )
+
+
+def read_array(node: Node, kind: t.Array) -> Call | Literal:
+    """A ``Literal`` node of an array, as the array of its elements.
+
+    Raises UnsupportedOperatorError for elements that the IR cannot hold.
+    """
+    if node.fields.get("value") is None:
+        return Literal(None, kind)
+    return _array(node, node.handle.value(), node.handle.dataType(), kind)
+
+
+def _array(node: Node, data: Any, java_type: Any, kind: t.Array) -> Call:
+    java_element, element = java_type.elementType(), kind.element
+    items: list[Expr] = []
+    for index in range(data.numElements()):
+        value = None if data.isNullAt(index) else data.get(index, java_element)
+        if isinstance(element, t.Array) and value is not None:
+            items.append(_array(node, value, java_element, element))
+        elif isinstance(element, t.Timestamp) and value is not None:
+            items.append(Literal(_timestamp(value, element.zoned), element))
+        else:
+            items.append(_read(node, element, None if value is None else _text(value, element)))
+    return Call("make_array", tuple(items), kind, nullable=False)
+
+
+def _text(value: Any, kind: t.DataType) -> str:
+    """A value inside of Catalyst as a ``Literal`` node shows it."""
+    match kind:
+        case t.Date():
+            return (_EPOCH + dt.timedelta(days=value)).date().isoformat()
+        case t.Boolean():
+            return str(value).lower()
+        case _:
+            return str(value)
 
 
 def _timestamp(micros: int, zoned: bool) -> dt.datetime:
