@@ -23,6 +23,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain text: the panels would take longer to load than all the rest.
+    rich_markup_mode=None,
 )
 
 

@@ -43,9 +43,13 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class IntermediateChooser:
-    """Chooses where to store and what, in one graph."""
+    """Chooses where to store and what, in one graph.
 
-    def __init__(self, pushdown: Pushdown, sizes: Sizes) -> None:
+    `deferring` asks for the smallest of all places that serve (Algorithm 2), not the first.
+    """
+
+    def __init__(self, pushdown: Pushdown, sizes: Sizes, *, deferring: bool = True) -> None:
+        self._deferring = deferring
         self._pushdown = pushdown
         self._graph = pushdown.graph
         self._sizes = sizes
@@ -70,7 +74,7 @@ class IntermediateChooser:
                 )
                 cost = self._sizes.bytes(node, columns) + nested
                 choices.append(Choice(node, columns, cost))
-            elif choices:
+            if choices and not (self._deferring and still_failing.isdisjoint(path)):
                 break
             node = self._graph.parent(node)
         return min(choices, key=lambda choice: choice.cost, default=None)

@@ -27,14 +27,18 @@ def infer(
     graph: OperatorGraph,
     aggregates: str = MINIMAL,
     estimates: Mapping[int, tuple[float, float]] | None = None,
+    *,
+    deferring: bool = True,
 ) -> LineagePlan:
     """Infer how to trace any output row of the pipeline back to its scans.
 
     `aggregates` is ``minimal`` or ``whole`` (SEMANTICS section 2). `estimates` gives
-    (rows, bytes) of scans by node id; without them sizes are guessed. Runs nothing.
+    (rows, bytes) of scans by node id; without them sizes are guessed. `deferring` looks
+    for smaller intermediates further up (Algorithm 2); without it the first place that
+    serves is taken. Runs nothing.
     """
     rows = {node: estimate[0] for node, estimate in (estimates or {}).items()}
-    return _Inference(graph, aggregates, Sizes(graph, rows)).run()
+    return _Inference(graph, aggregates, Sizes(graph, rows), deferring=deferring).run()
 
 
 def infer_unstored(graph: OperatorGraph, aggregates: str = MINIMAL) -> LineagePlan:
@@ -54,14 +58,20 @@ class _Region:
 
 class _Inference:
     def __init__(
-        self, graph: OperatorGraph, aggregates: str, sizes: Sizes, *, storing: bool = True
+        self,
+        graph: OperatorGraph,
+        aggregates: str,
+        sizes: Sizes,
+        *,
+        storing: bool = True,
+        deferring: bool = True,
     ) -> None:
         self._graph = graph
         self._storing = storing
         self._aggregates = aggregates
         self._sizes = sizes
         self._pushdown = Pushdown(graph, aggregates)
-        self._chooser = IntermediateChooser(self._pushdown, sizes)
+        self._chooser = IntermediateChooser(self._pushdown, sizes, deferring=deferring)
         self._intermediates: list[Intermediate] = []
         self._scans: list[ScanLineage] = []
         self._steps: list[Step] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from predtrace.frontends.spark.tree import Node
 
 
 class Builder:
-    """Builds plans and expressions in one JVM."""
+    """Builds plans and expressions in one JVM (see `builder_in`)."""
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -116,3 +117,9 @@ class Builder:
                 value = self.jvm.scala.Some(rebuilt) if some else rebuilt
             arguments.add(value)
         return plan.makeCopy(arguments.toArray())
+
+
+@functools.lru_cache(maxsize=4)
+def builder_in(jvm: Jvm) -> Builder:
+    """The builder of a JVM, made once: to find a class takes a call for each part of its name."""
+    return Builder(jvm)

@@ -6,11 +6,12 @@ subqueries whose rows are lineage, and stops EXISTS at the first match.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from predtrace.errors import UnsupportedOperatorError
-from predtrace.frontends.spark.building import Builder
+from predtrace.frontends.spark.building import Builder, builder_in
 from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, singleton
 from predtrace.frontends.spark.tree import Node, read_tree
 
@@ -52,15 +53,13 @@ _MAX_ROUNDS = 50
 
 @dataclass
 class Normalizer:
-    """Applies the rules in one JVM; holds the rule objects."""
+    """Applies the rules in one JVM."""
 
     jvm: Jvm
-    _rules: dict[str, JavaObject] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
         """Every reference to a CTE as a copy of its plan; copies get ids of their own."""
-        rule = self.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
-        return rule.apply(plan)
+        return _inlining(self.jvm).apply(plan)
 
     def fold_time(self, plan: JavaObject) -> JavaObject:
         """The plan with current_date, current_timestamp and their like as literals."""
@@ -97,7 +96,7 @@ class Normalizer:
         tree = read_tree(plan)
         if not any(_holds_subqueries(expr.subplan()) for expr in _subqueries(tree)):
             return plan
-        return self._settled(tree, Builder(self.jvm))
+        return self._settled(tree, builder_in(self.jvm))
 
     def _settled(self, node: Node, builder: Builder) -> JavaObject:
         children = [self._settled(child, builder) for child in node.children]
@@ -113,9 +112,12 @@ class Normalizer:
         return builder.with_children(plan, children) if children else plan
 
     def _rule(self, name: str) -> JavaObject:
-        if name not in self._rules:
-            self._rules[name] = singleton(self.jvm, f"{CATALYST}.{name}")
-        return self._rules[name]
+        return singleton(self.jvm, f"{CATALYST}.{name}")
+
+
+@functools.lru_cache(maxsize=4)
+def _inlining(jvm: Jvm) -> JavaObject:
+    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
 
 
 def _subqueries(plan: Node) -> Iterator[Node]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from predtrace.errors import EngineError
-from predtrace.frontends.spark.building import Builder
+from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.execute import Cut, Run, RunResult
 from predtrace.frontends.spark.leaves import collect_leaves
@@ -114,7 +114,7 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
     inlined = normalizer.inline_ctes(analyzed)
     settled = normalizer.fold_time(inlined)
     translation = Translation(
-        builder=Builder(jvm),
+        builder=builder_in(jvm),
         normalizer=normalizer,
         settings=read_settings(session),
         leaves=collect_leaves(read_tree(settled)),

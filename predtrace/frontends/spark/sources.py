@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlparse
@@ -68,7 +69,7 @@ def _version_1(node: Node, leaf: Leaf) -> FileRelation:
     relation = node.handle.relation()
     if class_name(relation) != "HadoopFsRelation":
         raise _refusal(node, f"a {class_name(relation)} is not made of files")
-    roots = _canonical(items(relation.location().rootPaths()))
+    roots = _canonical(relation.location().rootPaths())
     table = option(node.handle.catalogTable())
     name = _catalog_name(table) if table is not None else leaf.view or _path_name(roots)
     return FileRelation(
@@ -76,20 +77,20 @@ def _version_1(node: Node, leaf: Leaf) -> FileRelation:
         format=_format(node, class_name(relation.fileFormat())),
         roots=roots,
         options=_options(relation.options()),
-        partition_columns=tuple(relation.partitionSchema().fieldNames()),
+        partition_columns=_field_names(relation.partitionSchema()),
     )
 
 
 def _version_2(node: Node, leaf: Leaf) -> FileRelation:
     table = node.handle.table()
     file_format = _format(node, class_name(table))
-    roots = _canonical(items(table.fileIndex().rootPaths()))
+    roots = _canonical(table.fileIndex().rootPaths())
     return FileRelation(
         name=leaf.view or _path_name(roots),
         format=file_format,
         roots=roots,
         options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
-        partition_columns=tuple(table.fileIndex().partitionSchema().fieldNames()),
+        partition_columns=_field_names(table.fileIndex().partitionSchema()),
     )
 
 
@@ -107,14 +108,15 @@ def _refusal(node: Node, why: str) -> UnsupportedOperatorError:
     )
 
 
-def _canonical(paths: Iterable[JavaObject]) -> tuple[str, ...]:
-    """Paths without percent-encoding; local ones without a scheme."""
-    found = []
-    for path in paths:
-        uri = path.toUri()
-        local = uri.getScheme() in (None, "file")
-        found.append(str(uri.getPath()) if local else str(path.toString()))
-    return tuple(found)
+def _canonical(paths: JavaObject) -> tuple[str, ...]:
+    """A Scala Seq of Hadoop paths without percent-encoding; local ones without a scheme."""
+    # Hadoop's own text of a path is not encoded. It holds no character 0, as no path does.
+    texts = str(paths.mkString("\0")).split("\0") if paths.nonEmpty() else []
+    return tuple(text.removeprefix("file:") for text in texts)
+
+
+def _field_names(schema: JavaObject) -> tuple[str, ...]:
+    return tuple(field["name"] for field in json.loads(schema.json())["fields"])
 
 
 def _catalog_name(table: JavaObject) -> str:
@@ -132,6 +134,8 @@ def _path_name(roots: Sequence[str]) -> str:
 
 
 def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
+    if scala_map.isEmpty():
+        return ()
     pairs = [(str(pair._1()), str(pair._2())) for pair in items(scala_map.toSeq())]
     return tuple(sorted(pair for pair in pairs if pair[0] not in ("path", "paths")))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from predtrace.frontends.spark.catalyst import JavaObject
+from predtrace.frontends.spark.catalyst import JavaObject, read_json
 
 
 @dataclass(eq=False)
@@ -107,8 +106,8 @@ class Node:
 
 
 def read_tree(handle: JavaObject) -> Node:
-    """The JVM tree as nodes; one call into the JVM."""
-    return _read(json.loads(handle.toJSON()), lambda: handle)
+    """The JVM tree as nodes; a handful of calls into the JVM."""
+    return _read(read_json(handle), lambda: handle)
 
 
 def _read(flat: list[dict[str, Any]], locate: Callable[[], JavaObject]) -> Node:
