@@ -1,4 +1,4 @@
-"""The harness's command line: ``python -m tpch generate|run|check|index|bench``.
+"""The harness's command line: ``python -m tpch generate|run|check|index|bench|…``.
 
 Tables go to stdout, progress to stderr. Exit status 1 means a difference or an error,
 2 wrong usage, 130 that the run was cut; what was done until then is shown.
@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from predtrace.errors import PredTraceError
-from tpch.data import TABLES, default_folder, generate
-from tpch.queries import NUMBERS, read_query
-from tpch.twist import twist
+from tpch.cli import Data, Master, Queries, Scale, Twisted, each, make_data, query_numbers, session
+from tpch.measures.commands import add_commands
+from tpch.queries import read_query
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tpch.check import QueryCheck
 
 app = typer.Typer(
@@ -35,16 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Scale = Annotated[float, typer.Option("--sf", help="Scale factor; 1 is 6 million lineitems.")]
-Twisted = Annotated[
-    bool, typer.Option("--twisted", help="Data with NULLs, ties and duplicates, where all bites.")
-]
-Data = Annotated[
-    Path | None, typer.Option("--data", help="The data folder; made if it is not there.")
-]
-Queries = Annotated[str, typer.Option("--queries", help="Numbers, e.g. 3,4,10-12.")]
-Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
-
 
 @app.command(name="generate")
 def make(
@@ -54,7 +40,7 @@ def make(
     seed: Annotated[int, typer.Option("--seed", help="Which rows the twist changes.")] = 1,
 ) -> None:
     """Make the tables as Parquet, unless they are there already."""
-    folder = _make_data(sf, out, twisted, seed)
+    folder = make_data(sf, out, twisted, seed)
     Console().print(f"TPC-H tables at scale {sf:g}: {folder}", highlight=False, markup=False)
 
 
@@ -73,9 +59,9 @@ def run(
     from tpch.check import register_tables, stored_bytes
     from tpch.indexes import remember
 
-    numbers = _numbers(queries)
-    folder = _make_data(sf, data, twisted)
-    with _session(master) as spark:
+    numbers = query_numbers(queries)
+    folder = make_data(sf, data, twisted)
+    with session(master) as spark:
         register_tables(spark, folder)
         for number in numbers:
             trace = predtrace.trace(spark.sql(read_query(number)))
@@ -107,13 +93,13 @@ def check(
     from tpch.check import Checker
     from tpch.report import check_table, notes, scans_table, write_json
 
-    numbers = _numbers(queries)
+    numbers = query_numbers(queries)
     modes = tuple(name.strip() for name in mode.split(",") if name.strip())
     engines = tuple(name.strip() for name in engine.split(",") if name.strip())
-    folder = _make_data(sf, data, twisted)
+    folder = make_data(sf, data, twisted)
     done: list[QueryCheck] = []
     cut = False
-    with tempfile.TemporaryDirectory() as scratch, _session(master) as spark:
+    with tempfile.TemporaryDirectory() as scratch, session(master) as spark:
 
         def check_one(step: Callable[[str], None]) -> Callable[[int], None]:
             checker = Checker(
@@ -135,7 +121,7 @@ def check(
             return one
 
         try:
-            _each(numbers, check_one)
+            each(numbers, check_one)
         except KeyboardInterrupt:
             cut = True
     # Into a file or pipe there is no screen whose width would matter.
@@ -169,8 +155,8 @@ def index(
     from tpch.indexes_report import index_notes, index_table
     from tpch.report import write_json
 
-    numbers = _numbers(queries)
-    folder = _make_data(sf, data, twisted=False)
+    numbers = query_numbers(queries)
+    folder = make_data(sf, data, twisted=False)
     missing = [number for number in numbers if number not in jobs_of(store)]
     if missing:
         run(sf=sf, queries=",".join(map(str, missing)), data=data, store=store, master=master)
@@ -186,7 +172,7 @@ def index(
 
         return one
 
-    _each(numbers, check_one)
+    each(numbers, check_one)
     console = Console() if sys.stdout.isatty() else Console(width=180)
     console.print(index_table(done, f"Row-id indexes of TPC-H at scale {sf:g}"))
     for line in index_notes(done):
@@ -225,12 +211,12 @@ def bench(
     from tpch.bench.systems import SYSTEMS
     from tpch.indexes import jobs_of
 
-    numbers = _numbers(queries)
+    numbers = query_numbers(queries)
     names = [name.strip() for name in systems.split(",") if name.strip()] or list(SYSTEMS)
     chosen = settings(
         sf, names, rounds=rounds, targets=targets, limit=limit, twisted=twisted, engine=engine
     )
-    folder = _make_data(sf, data, twisted)
+    folder = make_data(sf, data, twisted)
     missing = ",".join(str(number) for number in numbers if number not in jobs_of(store))
     if missing:
         run(sf=sf, queries=missing, data=data, twisted=twisted, store=store, master=master)
@@ -247,7 +233,7 @@ def bench(
     cut = False
     with open_engine(engine, folder, master) as opened:
         try:
-            _each(numbers, measure)
+            each(numbers, measure)
         except KeyboardInterrupt:
             cut = True
     done = made[0].run if made else Run(command=command, settings=chosen)
@@ -263,59 +249,7 @@ def bench(
         raise typer.Exit(1)
 
 
-def _each(
-    numbers: list[int], prepare: Callable[[Callable[[str], None]], Callable[[int], None]]
-) -> None:
-    """Do something for each query, with a progress bar that also names the step."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        task = progress.add_task("load the oracle's tables", total=len(numbers))
-        current = ""
-
-        def step(name: str) -> None:
-            progress.update(task, description=f"{current}: {name}")
-
-        action = prepare(step)
-        for number in numbers:
-            current = f"Q{number}"
-            action(number)
-            progress.advance(task)
-
-
-def _make_data(sf: float, folder: Path | None, twisted: bool, seed: int = 1) -> Path:
-    """The data folder asked for, made if need be. One that has the tables is taken as it is."""
-    if folder is not None and all((folder / f"{table}.parquet").exists() for table in TABLES):
-        return folder
-    if not twisted:
-        return generate(sf, folder or default_folder(sf))
-    plain = generate(sf, default_folder(sf))
-    with Console(stderr=True).status("make the twisted copy …"):
-        return twist(plain, folder or default_folder(sf, twisted=True), seed)
-
-
-def _numbers(text: str) -> list[int]:
-    """Query numbers out of e.g. ``3,4,10-12``."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
-            raise typer.BadParameter(f"{part!r} is no query number or range of them")
-        numbers += range(int(first), int(last or first) + 1)
-    unknown = [number for number in numbers if number not in NUMBERS]
-    if unknown:
-        raise typer.BadParameter(f"TPC-H has no query {unknown[0]}: choose from 1 to {NUMBERS[-1]}")
-    return list(dict.fromkeys(numbers))
-
-
-@contextmanager
-def _session(master: str) -> Iterator[SparkSession]:
-    from predtrace.session import local_session
-
-    with ExitStack() as stack:
-        with Console(stderr=True).status("start Spark …"):
-            settings = {"spark.master": master, "spark.app.name": "tpch"}
-            spark = stack.enter_context(local_session(settings))
-        yield spark
+add_commands(app)
 
 
 def main() -> None:

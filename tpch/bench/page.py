@@ -12,7 +12,7 @@ from tpch.errors import TpchError
 
 _WIDTH, _HEIGHT = 16.0, 4.5
 _GROUP = 0.85
-_STYLE = (
+STYLE = (
     "body{font-family:sans-serif;margin:2em auto;max-width:1200px}"
     "svg{width:100%;height:auto}pre{overflow-x:auto;font-size:80%}"
 )
@@ -28,7 +28,7 @@ def page(run: Run) -> str:
     text = html.escape(report(run))
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n{charts}\n"
+        f"<style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n{charts}\n"
         f"<h2>Report</h2>\n<pre>{text}</pre>\n</body></html>\n"
     )
 

@@ -1,0 +1,134 @@
+"""What a fresh process takes: importing, the command line's help, a job's first question.
+
+Each round starts processes of its own, one after the other. The operating system's cache of
+files is warm: what is cold is the process.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from tpch.bench.figures import Times
+from tpch.errors import TpchError
+
+INTERPRETER, IMPORT, HELP = "python", "import predtrace", "predtrace --help"
+PROCESSES: Mapping[str, list[str]] = {
+    INTERPRETER: [sys.executable, "-c", "pass"],
+    IMPORT: [sys.executable, "-c", "import predtrace"],
+    HELP: [sys.executable, "-m", "predtrace.cli", "--help"],
+}
+"""What is timed as a whole, from starting the process to its end."""
+
+LOAD, OPEN, ENGINE, FIRST, SECOND = "load", "open", "engine", "first", "second"
+_QUESTION = """
+import itertools, json, sys, time
+times = [time.perf_counter()]
+def done():
+    times.append(time.perf_counter())
+import predtrace
+from predtrace.engines.duckdb_process import database
+done()
+job = predtrace.open_job(sys.argv[1], sys.argv[2])
+done()
+database()
+done()
+target = tuple(column[0].as_py() for column in job.output_arrow().columns)
+done()
+for _ in range(2):
+    answer = job.lineage(target, engine="duckdb")
+    for scan in answer.scans:
+        scan.row_ids()
+    done()
+names = ("load", "open", "engine", "target", "first", "second")
+spent = (after - before for before, after in itertools.pairwise(times))
+print(json.dumps(dict(zip(names, spent))))
+"""
+
+
+class ProcessFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds of whole processes, by `PROCESSES`."""
+
+    processes: dict[str, Times]
+
+    def beyond_interpreter(self, name: str) -> Times:
+        """What a process takes beyond an interpreter that does nothing, in the same round."""
+        pairs = zip(self.processes[name].rounds, self.processes[INTERPRETER].rounds, strict=True)
+        return Times([whole - bare for whole, bare in pairs])
+
+
+class QuestionFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds in fresh processes of one query's job, per round.
+
+    `load` imports what questions need, `open` opens the job, `engine` starts DuckDB, `first` is
+    the first question (row ids of all scans), `second` the same one again.
+    """
+
+    number: int
+    seconds: dict[str, Times]
+
+    @property
+    def starting(self) -> Times:
+        """Opening the job and starting the engine."""
+        pairs = zip(self.seconds[OPEN].rounds, self.seconds[ENGINE].rounds, strict=True)
+        return Times([opened + engine for opened, engine in pairs])
+
+    @property
+    def cold(self) -> Times:
+        """From opening the job to the first answer."""
+        pairs = zip(self.starting.rounds, self.seconds[FIRST].rounds, strict=True)
+        return Times([starting + first for starting, first in pairs])
+
+
+class StartupFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The processes, or one query's first question."""
+
+    processes: ProcessFigures | None = None
+    question: QuestionFigures | None = None
+
+
+def measure_processes(
+    rounds: int, step: Callable[[str], None] = lambda name: None
+) -> ProcessFigures:
+    """Time whole processes. Raises TpchError if one fails."""
+    seconds: dict[str, list[float]] = {name: [] for name in PROCESSES}
+    for done in range(rounds + 1):
+        step(f"processes, round {done} of {rounds}")
+        for name, command in PROCESSES.items():
+            started = time.perf_counter()
+            _output(command)
+            seconds[name].append(time.perf_counter() - started)
+    return ProcessFigures(processes={name: Times(times[1:]) for name, times in seconds.items()})
+
+
+def measure_question(
+    number: int,
+    store: Path,
+    job: str,
+    rounds: int,
+    step: Callable[[str], None] = lambda name: None,
+) -> QuestionFigures:
+    """Time a job's first question in fresh processes. Raises TpchError if one fails."""
+    found: list[dict[str, float]] = []
+    for done in range(rounds + 1):
+        step(f"first question, round {done} of {rounds}")
+        text = _output([sys.executable, "-c", _QUESTION, str(store), job])
+        found.append(msgspec.json.decode(text, type=dict[str, float]))
+    names = (LOAD, OPEN, ENGINE, FIRST, SECOND)
+    return QuestionFigures(
+        number=number,
+        seconds={name: Times([times[name] for times in found[1:]]) for name in names},
+    )
+
+
+def _output(command: list[str]) -> bytes:
+    try:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        raise TpchError(f"a process failed: {lines[-1] if lines else error}") from error
