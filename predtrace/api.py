@@ -249,7 +249,7 @@ class JobHandle:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from predtrace.engines.duckdb_source import stored_files
+        from predtrace.engines.duckdb_stored import stored_files
         from predtrace.targets import target_schema
 
         stored = self._stored_output()

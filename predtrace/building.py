@@ -13,12 +13,14 @@ import msgspec
 from predtrace.engines.base import Engine, ReplayedLink, ScanRequest, TargetLink, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import StoreError
+from predtrace.files import measure
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
 from predtrace.jobs.store import replace_job
 from predtrace.lineage import check_sources
 from predtrace.modes import missing_intermediates
 from predtrace.questions import engine_for
+from predtrace.reducing import reduced, sweep
 from predtrace.requests import refuse_unrepeatable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
@@ -31,11 +33,12 @@ _NOTHING = Targets(target_table([], []), (), False)
 
 
 def build(job: Job, folder: Path, engine: str, spark: SparkSession | None) -> Job:
-    """Store what the plans of a job lack; the job's new record.
+    """Store what the plans of a job lack, as small as can be; the job's new record.
 
     Everything is checked first; then results are stored one by one, each under a name
     that no reader knows until the record names it.
     """
+    given = job
     graph = OperatorGraph(job.graph, job.root)
     wanted = [(plan, missing_intermediates(job, plan)) for plan in job.plans]
     missing = [(plan.aggregates, item) for plan, items in wanted for item in items]
@@ -56,8 +59,11 @@ def build(job: Job, folder: Path, engine: str, spark: SparkSession | None) -> Jo
             for aggregates, item in missing
         )
         job = msgspec.structs.replace(job, intermediates=(*job.intermediates, *added))
-        replace_job(folder, job)
-    return job
+    smaller = reduced(job, folder)
+    if smaller != given:
+        replace_job(folder, smaller)
+        sweep(folder, job, smaller)
+    return smaller
 
 
 def _columns_by_node(items: Iterable[Intermediate]) -> dict[int, tuple[Column, ...]]:
@@ -103,12 +109,3 @@ def _store(engine: Engine, job: Job, link: ReplayedLink, folder: Path) -> Stored
             raise StoreError(f"{place} cannot be written: {error}") from error
         raise
     return StoredResult(folder=name, columns=link.columns, rows=rows, bytes=size)
-
-
-def measure(folder: Path) -> tuple[int, int]:
-    """Rows and bytes of a folder of Parquet files."""
-    import pyarrow.parquet as pq
-
-    files = sorted(folder.glob("*.parquet"))
-    rows = sum(pq.read_metadata(file).num_rows for file in files)
-    return rows, sum(file.stat().st_size for file in files)

@@ -13,6 +13,7 @@ from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, StoredIntermediate
 from predtrace.jobs.store import JobWriter
+from predtrace.reducing import reduced, sweep
 
 if TYPE_CHECKING:
     from predtrace.frontends.spark import SparkPipeline
@@ -71,6 +72,9 @@ class Commit:
         self._result.finish()
         incomplete = self._writer.folder.resolve()
         record = self._record()
+        if self._keep == "late":
+            given, record = record, reduced(record, incomplete)
+            sweep(incomplete, given, record)
         final = self._writer.commit(record).resolve()
         if self._keep == "late" or record.output is None:
             _leave_way(incomplete, final)

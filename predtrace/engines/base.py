@@ -18,13 +18,15 @@ import msgspec
 from predtrace.errors import EngineError
 from predtrace.inference.identities import Identity
 from predtrace.inference.plan import Membership
-from predtrace.jobs.model import EngineSettings, Source
+from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column, Expr
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OUTPUT_ROW = "output_row"
+"""The column of a stored table that numbers rows of the output."""
 TARGET = "target"
 """The column that numbers the targets in an answer to several."""
 
@@ -54,13 +56,16 @@ class TargetLink(msgspec.Struct, frozen=True):
 class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a stored table that `predicate` selects, given the rows of `parent`.
 
-    `folder` holds Parquet files with the physical names of `columns`.
+    `folder` holds Parquet files with the physical names of `columns`, but for those that
+    `numbers` finds in the stored output, whose folder is `output`.
     """
 
     folder: str
     columns: tuple[Column, ...]
     predicate: Expr
     parent: Link
+    numbers: OutputNumbers | None = None
+    output: str = ""
 
 
 class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -8,6 +8,7 @@ which columns have no NULLs (plain ``=`` joins then, whose keys skip row groups)
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import weakref
@@ -49,10 +50,9 @@ from predtrace.engines.duckdb_process import (
 from predtrace.engines.duckdb_source import (
     source_obstacle,
     source_relation,
-    stored_files,
-    stored_relation,
 )
 from predtrace.engines.duckdb_sql import DUCKDB
+from predtrace.engines.duckdb_stored import reduced_rows, stored_relation
 from predtrace.engines.faithful import readable, unfaithful
 from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.limits import refuse_choices
@@ -61,7 +61,7 @@ from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_qu
 from predtrace.engines.relational import plan_query
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.values import row_literals, with_file_dictionary
-from predtrace.jobs.model import EngineSettings, Source
+from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
 from symbolic.expr import Column, Expr
 from symbolic.types import type_name
 
@@ -151,6 +151,17 @@ class DuckDBEvaluation:
         query = exp.select(*columns).distinct().from_(self._replayed(link))
         self.write(query, folder)
 
+    def store_looked_up(
+        self, link: StoredLink, numbers: OutputNumbers | None, folder: Path
+    ) -> None:
+        """Write the rows of a stored table that rows of its parent look up, in that order.
+
+        `numbers` says which values numbers of output rows are to replace.
+        """
+        rows = self._looked_up(link).subquery("r", copy=False)
+        types = functools.partial(self._types, partitioned=False)
+        self.write(reduced_rows(link, rows, numbers, types), folder)
+
     def write(self, query: exp.Query, folder: Path) -> None:
         """Write the result of a query as one Parquet file into `folder`."""
         prepare_folder(folder)
@@ -165,7 +176,7 @@ class DuckDBEvaluation:
         links = tuple(links_of(requests))
         for link in links:
             if isinstance(link, StoredLink):
-                self._stored(link.folder, link.columns)
+                self._stored(link)
         scans = itertools.chain(requests, *map(scans_of, links))
         for request in {request.source.name: request for request in scans}.values():
             self._scanned(request)
@@ -241,7 +252,7 @@ class DuckDBEvaluation:
     def _looked_up(self, link: StoredLink) -> exp.Select:
         """The stored rows that the rows of the link's parent select."""
         parent = self._bound(link.parent)
-        rows = self._stored(link.folder, link.columns)
+        rows = self._stored(link)
         return self._queries.bound_rows(rows, link.columns, link.predicate, parent)
 
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
@@ -335,9 +346,8 @@ class DuckDBEvaluation:
         types = self._types(files, partitioned=bool(source.partition_columns))
         return source_relation(source, columns, types, file_type(files))
 
-    def _stored(self, folder: str, columns: Sequence[Column]) -> exp.Expr:
-        files = tuple(stored_files(folder))
-        return stored_relation(files, columns, self._types(files, partitioned=False))
+    def _stored(self, link: StoredLink) -> exp.Expr:
+        return stored_relation(link, functools.partial(self._types, partitioned=False))
 
     def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
         """The column types that DuckDB finds in the files."""

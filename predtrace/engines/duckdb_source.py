@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from sqlglot import exp
 
@@ -32,8 +31,8 @@ from symbolic.types import (
     type_name,
 )
 
-_FILE_COLUMN = "predtrace source file"
-_ROW_COLUMN = "file_row_number"
+FILE_COLUMN = "predtrace source file"
+ROW_COLUMN = "file_row_number"
 _HARMLESS_OPTIONS = frozenset(
     {
         "path", "paths", "basepath", "mergeschema", "recursivefilelookup", "pathglobfilter",
@@ -63,7 +62,7 @@ def _columns_obstacle(source: Source) -> str | None:
         other = seen.setdefault(column.name.lower(), column.name)
         if other != column.name:
             return f"the columns {other} and {column.name} of {source.name} differ by case only"
-        if column.name.lower() in (_FILE_COLUMN, _ROW_COLUMN):
+        if column.name.lower() in (FILE_COLUMN, ROW_COLUMN):
             return f"source {source.name} has a column named {column.name}"
         if not readable(column.type):
             return f"{source.name}.{column.name} is of type {type_name(column.type)}"
@@ -77,8 +76,8 @@ def _columns_obstacle(source: Source) -> str | None:
 def files_reader(files: Sequence[str], *, partitioned: bool = False) -> exp.Expr:
     """``read_parquet`` over exactly these files, with file name and row number."""
     options: dict[str, exp.Expr] = {
-        _ROW_COLUMN: exp.true(),
-        "filename": text_literal(_FILE_COLUMN),
+        ROW_COLUMN: exp.true(),
+        "filename": text_literal(FILE_COLUMN),
         "hive_partitioning": exp.Boolean(this=partitioned),
         "union_by_name": exp.Boolean(this=len(files) > 1),
     }
@@ -106,7 +105,7 @@ def source_relation(
     job's record says and no exact conversion is known.
     """
     if not source.files:
-        return _empty(columns)
+        return empty_relation(columns)
     reader = files_reader(
         [file.path for file in source.files], partitioned=bool(source.partition_columns)
     )
@@ -115,9 +114,9 @@ def source_relation(
     ]
     # Of a single file the name need not be looked up for every row.
     only = len(source.files) == 1
-    file = text_literal(source.files[0].path) if only else trees.column(_FILE_COLUMN, quoted=True)
+    file = text_literal(source.files[0].path) if only else trees.column(FILE_COLUMN, quoted=True)
     taken.append(trees.alias(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
-    taken.append(trees.alias(trees.column(_ROW_COLUMN), ROW))
+    taken.append(trees.alias(trees.column(ROW_COLUMN), ROW))
     query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
     return query.subquery(copy=False)
 
@@ -127,7 +126,9 @@ def _named_type(name: str) -> exp.DataType:
     return exp.DataType.build(name, dialect="duckdb", udt=True)
 
 
-def _empty(columns: Sequence[Column]) -> exp.Expr:
+def empty_relation(columns: Sequence[Column]) -> exp.Expr:
+    """A relation without rows; with ``file`` and ``row``."""
+
     def null(data_type: DataType) -> exp.Expr:
         return exp.Cast(this=exp.Null(), to=sql_type(data_type, "duckdb"))
 
@@ -213,24 +214,3 @@ def duckdb_type_name(data_type: DataType) -> str:
         case _:
             name = sql_type(data_type, "duckdb").sql("duckdb")
             return _NAMES.get(name, name)
-
-
-def stored_relation(
-    files: Sequence[str], columns: Sequence[Column], stored: Mapping[str, str]
-) -> exp.Expr:
-    """Columns of a stored result, with their declared types."""
-    if not files:
-        return _empty(columns)
-    names = [physical_name(column.id) for column in columns]
-    taken = [
-        trees.alias(
-            read_as(trees.column(name), column.type, stored.get(name, "absent"), name), name
-        )
-        for name, column in zip(names, columns, strict=True)
-    ]
-    return exp.select(*taken).from_(files_reader(files)).subquery()
-
-
-def stored_files(folder: str) -> list[str]:
-    """The Parquet files of a stored result."""
-    return sorted(str(file) for file in Path(folder).rglob("*.parquet"))

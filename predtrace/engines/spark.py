@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from predtrace.engines import trees
 from predtrace.engines.base import (
+    OUTPUT_ROW,
     TARGET,
     Link,
     LookedUp,
@@ -343,11 +344,30 @@ class SparkEvaluation:
         return self.dataframe(query).collect()[0][0]
 
     def _stored(self, link: StoredLink) -> DataFrame:
+        from pyspark.sql import functions as f
+
         reader = self.session.read.option("__globPaths__", "false")
         stored = reader.parquet(_address(link.folder))
-        return stored.select(
-            *(_read_column(physical_name(column.id), column) for column in link.columns)
-        )
+        found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
+        own = [
+            _read_column(physical_name(column.id), column)
+            for column in link.columns
+            if column.id not in found
+        ]
+        if link.numbers is None:
+            return stored.select(*own)
+        output = reader.parquet(_address(link.output))
+        first = f.lit(None)
+        for file in link.numbers.files:
+            first = f.when(f.col("_metadata.file_name") == file.name, file.first).otherwise(first)
+        shared = [
+            _read_column(physical_name(found[column.id]), column)
+            for column in link.columns
+            if column.id in found
+        ]
+        numbered = output.select(*shared, (first + f.col("_metadata.row_index")).alias(OUTPUT_ROW))
+        rows = stored.select(*own, OUTPUT_ROW).join(numbered, OUTPUT_ROW)
+        return rows.select(*(physical_name(column.id) for column in link.columns))
 
     def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
         """The source as a view with physical names, ``file`` and ``row``."""

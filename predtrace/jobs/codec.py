@@ -2,7 +2,7 @@
 
 The file is one JSON object::
 
-    {"format": "predtrace job", "schema": 1, "sha256": "…",
+    {"format": "predtrace job", "schema": 2, "sha256": "…",
      "body": {"nodes": [...], "job": {...}}}
 
 `nodes` is a flat list of all expressions and data types, equal ones once, arguments
@@ -34,7 +34,8 @@ from symbolic.functions import AGGREGATES, FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
-SCHEMA = 1
+SCHEMA = 2
+"""2 added stored tables that number output rows."""
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
 
@@ -165,7 +166,7 @@ def _decode_body(body: Any) -> Job:
 
 def _check(job: Job) -> None:
     """What must hold beyond the types of the fields. Raises Malformed."""
-    for check in (_check_graph, _check_plans, _check_folders):
+    for check in (_check_graph, _check_plans, _check_folders, _check_numbers):
         check(job)
 
 
@@ -206,6 +207,26 @@ def _check_folders(job: Job) -> None:
     if job.output is not None:
         results.append(job.output)
     for result in results:
-        path = PurePosixPath(result.folder)
-        if path.is_absolute() or ".." in path.parts or not path.parts:
+        if _leads_out(result.folder):
             raise Malformed(f"the folder {result.folder!r} is not inside the job's folder")
+        for file in () if result.numbers is None else result.numbers.files:
+            if _leads_out(file.name):
+                raise Malformed(f"the file {file.name!r} is not inside the output's folder")
+
+
+def _leads_out(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts or not path.parts
+
+
+def _check_numbers(job: Job) -> None:
+    output = set() if job.output is None else {column.id for column in job.output.columns}
+    for stored in job.intermediates:
+        columns = {column.id for column in stored.result.columns}
+        numbers = stored.result.numbers
+        for value in () if numbers is None else numbers.values:
+            if value.column not in columns or value.output not in output:
+                raise Malformed(
+                    f"column {value.column} is said to be the output's {value.output}, and one of "
+                    "them does not exist"
+                )

@@ -22,6 +22,8 @@ from symbolic.expr import ExprBase
 from symbolic.types import TypeBase
 
 NODE_BASES = (ExprBase, TypeBase)
+_ADDED_LATER = {"StoredResult": frozenset({"numbers"})}
+"""Fields that files of older schemas lack, by class: they have their defaults then."""
 AddNode = Callable[[msgspec.Struct], int]
 GetNode = Callable[[int], msgspec.Struct]
 
@@ -243,11 +245,14 @@ def decode_struct(
     cls = _class_of(data, classes)
     codecs = field_codecs(cls)
     tag_field = cls.__struct_config__.tag_field
-    if odd := (set(data) ^ set(codecs)) - {tag_field}:
+    added = _ADDED_LATER.get(cls.__name__, frozenset()) - set(data)
+    if odd := (set(data) ^ set(codecs)) - added - {tag_field}:
         problem = "is missing" if odd - set(data) else "is unknown"
         raise Malformed(f"{cls.__name__}: the field {min(odd)!r} {problem}")
     values = {}
     for name, codec in codecs.items():
+        if name in added:
+            continue
         try:
             values[name] = codec.decode(data[name], get)
         except Malformed as error:

@@ -53,13 +53,42 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     case_sensitive: bool
 
 
+class OutputFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the stored output, by name, and the number of its first row."""
+
+    name: str
+    first: int
+
+
+class OutputValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored table's column whose value is that of an output column (both by id)."""
+
+    column: int
+    output: int
+
+
+class OutputNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Which output row every row of a stored table has some of its values from.
+
+    The table's files have the column ``output_row`` instead of those `values`: the number
+    of a row of the stored output, counted file after file as `files` says.
+    """
+
+    files: tuple[OutputFile, ...]
+    values: tuple[OutputValue, ...]
+
+
 class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored table in the job's folder: `folder` is relative; `bytes` on disk."""
+    """A stored table in the job's folder: `folder` is relative; `bytes` on disk.
+
+    With `numbers` some of its columns are read from the stored output.
+    """
 
     folder: str
     columns: tuple[Column, ...]
     rows: int
     bytes: int
+    numbers: OutputNumbers | None = None
 
 
 class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):

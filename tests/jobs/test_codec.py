@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from predtrace.errors import JobFormatError, StoreError
-from predtrace.jobs.codec import NodeWriter, decode_job, encode_job
-from predtrace.jobs.model import Job
+from predtrace.jobs.codec import SCHEMA, NodeWriter, decode_job, encode_job
+from predtrace.jobs.model import Job, OutputFile, OutputNumbers, OutputValue
 from pushdown.operators import Filter, Scan
 from symbolic.expr import Call, Column, Literal, call
 from symbolic.types import LONG, STRING
@@ -19,8 +20,6 @@ from tests.jobs.examples import example_job, expressions, jobs
 
 def edited(job: Job, *path: str | int, value: object) -> bytes:
     """The job's file with one place of its body changed, checksum and all."""
-    import hashlib
-
     file = json.loads(encode_job(job))
     place = file["body"]
     for step in path[:-1]:
@@ -113,9 +112,22 @@ def test_every_changed_byte_is_noticed() -> None:
 
 
 def test_newer_schema() -> None:
-    data = encode_job(example_job()).replace(b'"schema":1', b'"schema":2', 1)
+    newer = f'"schema":{SCHEMA + 1}'.encode()
+    data = encode_job(example_job()).replace(f'"schema":{SCHEMA}'.encode(), newer, 1)
     with pytest.raises(JobFormatError, match=r"newer predtrace .*upgrade"):
         decode_job(data, "job.json")
+
+
+def test_a_job_of_the_first_schema() -> None:
+    """It had no numbers of output rows."""
+    record = json.loads(encode_job(example_job()))
+    results = [record["body"]["job"]["output"]]
+    results += [item["result"] for item in record["body"]["job"]["intermediates"]]
+    for result in results:
+        assert result.pop("numbers") is None
+    body = msgspec.json.encode(record["body"])
+    record |= {"schema": 1, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    assert decode_job(msgspec.json.encode(record), "job.json") == example_job()
 
 
 def test_another_json_file() -> None:
@@ -150,6 +162,25 @@ def test_another_json_file() -> None:
 def test_nonsense_is_refused(path: tuple[str | int, ...], value: object, message: str) -> None:
     with pytest.raises(JobFormatError, match=message):
         decode_job(edited(example_job(), *path, value=value), "job.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "message"),
+    [("../part.parquet", 0, "inside the output's folder"), ("part.parquet", 99, "does not exist")],
+)
+def test_numbers_of_what_is_not_there_are_refused(file: str, column: int, message: str) -> None:
+    job = example_job()
+    item, *rest = job.intermediates
+    (kept, *_), output = item.result.columns, job.output
+    assert output is not None
+    numbers = OutputNumbers(
+        files=(OutputFile(name=file, first=0),),
+        values=(OutputValue(column=column or kept.id, output=output.columns[0].id),),
+    )
+    result = msgspec.structs.replace(item.result, numbers=numbers)
+    changed = (msgspec.structs.replace(item, result=result), *rest)
+    with pytest.raises(JobFormatError, match=message):
+        decode_job(encode_job(msgspec.structs.replace(job, intermediates=changed)), "job.json")
 
 
 def test_unknown_function_is_refused() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from predtrace.errors import StoreError
+from predtrace.files import measure
 from predtrace.frontends.spark.catalyst import JavaObject, items
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
@@ -250,21 +251,12 @@ class Run:
         for key, value in _WRITE_OPTIONS.items():
             writer = writer.option(key, value)
         writer.parquet(stored_path(path))
-        rows, size = _measure(path)
+        rows, size = measure(path)
         return StoredResult(folder=folder, columns=columns, rows=rows, bytes=size)
 
 
 def _folder_of(node: int) -> str:
     return f"node-{node}"
-
-
-def _measure(folder: Path) -> tuple[int, int]:
-    """Rows and bytes of a folder of Parquet files."""
-    import pyarrow.parquet as pq
-
-    files = sorted(folder.glob("*.parquet"))
-    rows = sum(pq.read_metadata(file).num_rows for file in files)
-    return rows, sum(file.stat().st_size for file in files)
 
 
 @contextmanager

@@ -1,0 +1,174 @@
+"""Reduced intermediate results answer as before, and hold nothing that is not looked up."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, event, given, settings
+
+from predtrace import JobHandle, open_job, reducing
+from predtrace.errors import EngineError
+from predtrace.jobs.store import replace_job
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    AggregateCall,
+    Aggregation,
+    Assignment,
+    Filter,
+    GroupBy,
+    InnerJoin,
+    Scan,
+)
+from symbolic.expr import Column, Literal, call
+from symbolic.types import LONG, STRING
+from tests.reference import trace_graph
+from tests.reference.answers import check_answer
+from tests.reference.jobs import store_job
+from tests.strategies import Pipeline, count, pipelines
+from tests.test_random_answers import runs_of
+
+
+@contextmanager
+def at_any_size(*, numbered: bool) -> Iterator[None]:
+    """Reducing that takes small tables, too, with numbers of output rows where they may stand."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reducing, "_is_large", lambda result: True)
+        patch.setattr(reducing, "_pays", lambda after, before: True)
+        patch.setattr(reducing, "_NUMBER_BYTES", -1 if numbered else 1 << 40)
+        yield
+
+
+def split_output(job: JobHandle) -> None:
+    """Put the output's rows into two files."""
+    assert job.record.output is not None
+    (file,) = (job.folder / job.record.output.folder).glob("*.parquet")
+    rows = pq.read_table(file)
+    pq.write_table(rows[: len(rows) // 2], file.with_name("part-1.parquet"))
+    pq.write_table(rows[len(rows) // 2 :], file.with_name("part-2.parquet"))
+    file.unlink()
+
+
+def reduce_job(job: JobHandle) -> JobHandle:
+    """The job as it is after reducing."""
+    after = reducing.reduced(job.record, job.folder)
+    replace_job(job.folder, after)
+    reducing.sweep(job.folder, job.record, after)
+    return open_job(job.folder.parent, job.id)
+
+
+def check_reduced(pipeline: Pipeline, *, numbered: bool) -> None:
+    """All output rows of both readings, asked of the reduced job, as the reference says."""
+    graph, tables = pipeline
+    runs = runs_of(pipeline)
+    with tempfile.TemporaryDirectory() as folder:
+        job = open_job(*store_job(Path(folder), graph, tables, runs))
+        split_output(job)
+        with at_any_size(numbered=numbered):
+            job = reduce_job(job)
+        event(f"numbered: {any(i.result.numbers for i in job.record.intermediates)}")
+        rows = runs[0][1].distinct_rows()
+        for plan, reference in runs:
+            for asked in ([*rows, rows[0]], rows[-1:]):
+                answer = job.lineage(
+                    asked, mode="stored", engine="duckdb", aggregates=plan.aggregates
+                )
+                check_answer(answer, reference, graph, rows if len(asked) > 1 else asked)
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@given(pipeline=pipelines(operators=5))
+@settings(max_examples=count(15))
+def test_random_graphs(numbered: bool, pipeline: Pipeline) -> None:
+    graph, tables = pipeline
+    assume(graph.output() and graph.scans() and trace_graph(graph, tables).rows)
+    try:
+        check_reduced(pipeline, numbered=numbered)
+    except EngineError as refusal:
+        if "could not evaluate" in str(refusal):
+            raise
+        event(f"not on DuckDB: {str(refusal)[:50]}")
+        assume(False)
+
+
+CUSTOMER, NAME, BUYER, ITEM, PAID = (
+    Column(place, name, STRING if name in ("name", "item") else LONG)
+    for place, name in enumerate(("customer", "name", "buyer", "item", "paid"), start=1)
+)
+TOTAL = Column(9, "total", LONG)
+
+
+def sales() -> Pipeline:
+    """Who paid more than 100 in all, by name; two customers have the same name."""
+    total = Aggregation(TOTAL, AggregateCall("sum", (PAID,), LONG))
+    graph = OperatorGraph(
+        [
+            Scan(id=1, table="customers", occurrence=1, columns=(CUSTOMER, NAME)),
+            Scan(id=2, table="sales", occurrence=1, columns=(BUYER, ITEM, PAID)),
+            InnerJoin(id=3, left=1, right=2, condition=call("eq", CUSTOMER, BUYER)),
+            GroupBy(id=4, input=3, keys=(Assignment(NAME, NAME),), aggregations=(total,)),
+            Filter(id=5, input=4, condition=call("gt", TOTAL, Literal(100, LONG))),
+        ],
+        5,
+    )
+    customers = [(1, "ann"), (2, "bob"), (3, None), (4, "ann"), (5, "eve")]
+    bought = [(1, "a", 60), (4, "b", 70), (2, "c", 10), (3, "d", 500), (3, "e", 1), (5, "f", 99)]
+    return Pipeline(graph, {"customers": customers, "sales": bought})
+
+
+def sold(folder: Path) -> tuple[JobHandle, Any]:
+    """The job of `sales`, with the reference run."""
+    pipeline = sales()
+    runs = runs_of(pipeline)
+    return open_job(*store_job(folder, *pipeline, runs)), runs[0][1]
+
+
+def test_what_is_not_looked_up_is_dropped(tmp_path: Path) -> None:
+    job, _ = sold(tmp_path)
+    split_output(job)
+    (before, *_) = [item.result for item in job.record.intermediates]
+    with at_any_size(numbered=True):
+        job = reduce_job(job)
+    (after, *_) = [item.result for item in job.record.intermediates]
+    assert (before.rows, after.rows) == (6, 3)
+    assert not (job.folder / before.folder).exists()
+    (file,) = (job.folder / after.folder).glob("*.parquet")
+    stored = pq.read_table(file)
+    assert after.numbers is not None
+    assert NAME.id in {value.column for value in after.numbers.values}
+    assert stored["output_row"].to_pylist() == sorted(stored["output_row"].to_pylist())
+    assert f"c{NAME.id}" not in stored.column_names
+
+
+def test_reduced_results_on_spark(spark: Any, tmp_path: Path) -> None:
+    job, reference = sold(tmp_path)
+    split_output(job)
+    with at_any_size(numbered=True):
+        job = reduce_job(job)
+    graph = OperatorGraph(job.record.graph, job.record.root)
+    rows = reference.distinct_rows()
+    answer = job.lineage([*rows, rows[0]], mode="stored", engine="spark", spark=spark)
+    check_answer(answer, reference, graph, rows)
+
+
+def test_small_results_stay(tmp_path: Path) -> None:
+    job, _ = sold(tmp_path)
+    assert reducing.reduced(job.record, job.folder) == job.record
+
+
+def test_a_result_that_duckdb_does_not_read_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, _ = sold(tmp_path)
+    for item in job.record.intermediates:
+        (file,) = (job.folder / item.result.folder).glob("*.parquet")
+        table = pq.read_table(file)
+        pq.write_table(table.rename_columns([f"other{name}" for name in table.column_names]), file)
+    with at_any_size(numbered=False):
+        assert reducing.reduced(job.record, job.folder) == job.record
+    assert len(list(job.folder.glob("node-*"))) <= len(job.record.intermediates)
