@@ -208,11 +208,11 @@ def bench(
     from tpch.bench.page import page
     from tpch.bench.report import headline, report
     from tpch.bench.run import Bench, settings
-    from tpch.bench.systems import SYSTEMS
+    from tpch.bench.systems import DEFAULT
     from tpch.indexes import jobs_of
 
     numbers = query_numbers(queries)
-    names = [name.strip() for name in systems.split(",") if name.strip()] or list(SYSTEMS)
+    names = [name.strip() for name in systems.split(",") if name.strip()] or list(DEFAULT)
     chosen = settings(
         sf, names, rounds=rounds, targets=targets, limit=limit, twisted=twisted, engine=engine
     )

@@ -47,8 +47,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     `links` counts pairs of target and source row over all scans, for all targets; of these
     `extra` are no lineage, and `missing` were not found; `wrong` where that must not be.
     `prepared` is what came once, before the first question, `kept_bytes` what was kept from
-    then on. `captured` are seconds of each part of a capture of all lineage. Measures that
-    took too long are not in `times`.
+    then on. `captured` are seconds of each part of a capture of all lineage, `plain` those of
+    the query where the system runs it otherwise than `query` does. Measures that took too long
+    are not in `times`.
     """
 
     system: str
@@ -56,6 +57,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     prepared: float = 0.0
     kept_bytes: int = 0
     captured: dict[str, float] = {}
+    plain: float = 0.0
     links: int = 0
     extra: int = 0
     missing: int = 0

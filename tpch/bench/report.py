@@ -117,19 +117,20 @@ def _captures(run: Run) -> Iterator[str]:
     if rows:
         yield "## Capture"
         yield (
-            "Milliseconds of capturing the lineage of the whole output once, by parts, in runs "
-            "of the query (its median), and the bytes of the indexes, both ways."
+            "Milliseconds of capturing the lineage of the whole output once, beside running the "
+            "query, by parts, and in runs of the query (the median of `query`, or the system's "
+            "own); the bytes of the indexes, both ways."
         )
         yield table(("query", "system", "query ms", "capture ms", "parts", "runs", "bytes"), rows)
 
 
 def _captured(query: QueryFigures, answer: Answered) -> tuple[str, ...]:
     capture = sum(answer.captured.values())
-    plain = query.seconds(QUERY, MANY)
+    plain = answer.plain or query.seconds(QUERY, MANY)
     parts = ", ".join(f"{name} {_ms(seconds)}" for name, seconds in answer.captured.items())
     runs = "" if plain is None else f"{capture / plain:.1f}"
-    shown = "" if plain is None else _ms(plain)
-    return shown, _ms(capture), parts, runs, f"{answer.kept_bytes:,}"
+    kept = f"{answer.kept_bytes:,}" if answer.kept_bytes else ""
+    return "" if plain is None else _ms(plain), _ms(capture), parts, runs, kept
 
 
 def _ratios(queries: Sequence[QueryFigures], measure: str, systems: Sequence[str]) -> Iterator[str]:

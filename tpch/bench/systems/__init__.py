@@ -15,9 +15,12 @@ from tpch.bench.systems.eager import Eager
 from tpch.bench.systems.ours import Indexed, OurMode, PlainQuery
 from tpch.bench.systems.panda import Panda
 from tpch.bench.systems.rewritten import Perm, Trace
+from tpch.bench.systems.smokedduck import SmokedDuck
 
 PRECISE = ("stored", "replayed", "indexed", "perm", "trace", "panda", "eager")
 """Systems whose answers must be the same."""
+FOREIGN = ("smokedduck",)
+"""Other people's software, asked if it is named: what it answers otherwise is not our error."""
 QUERY = "query"
 PERM = "perm"
 
@@ -32,6 +35,8 @@ MAKERS: dict[str, Callable[[Subject], System]] = {
     "trace": Trace,
     "panda": Panda,
     "eager": Eager,
+    "smokedduck": SmokedDuck,
 }
 """System to what makes it for a query."""
 SYSTEMS = tuple(MAKERS)
+DEFAULT = tuple(name for name in SYSTEMS if name not in FOREIGN)

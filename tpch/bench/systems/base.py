@@ -72,4 +72,8 @@ class Capturing(Protocol):
 
     @property
     def captured(self) -> Mapping[str, float]:
-        """Seconds of each part of the capture."""
+        """Seconds of each part of the capture, beside running the query."""
+
+    @property
+    def plain(self) -> float:
+        """Seconds of the query alone, if the system runs it in a way of its own; else 0."""

@@ -26,6 +26,8 @@ class Eager:
     with the starts of the lists. `captured` has the seconds of both parts.
     """
 
+    plain = 0.0
+
     def __init__(self, subject: Subject) -> None:
         self._reader = Reader(subject)
         output = subject.job.output_arrow()
