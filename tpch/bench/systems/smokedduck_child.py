@@ -54,7 +54,7 @@ class Session:
         # Of a single group of all, the wheel cannot select by the output's number.
         frame = (self._duck.lineage() if self._single else self._duck.backward(outputs)).df()
         names = [name for name in frame.columns if name != "out_index"]
-        arrays = {}
+        arrays: dict[str, Any] = {}
         for place, name in enumerate(names):
             pairs = frame[["out_index", name]].dropna().to_numpy().astype(np.int64)
             arrays[str(place)] = np.unique(pairs, axis=0)
@@ -74,7 +74,7 @@ class Session:
 
 def _values(column: Any) -> list[Any]:
     """A column as JSON has it: numbers, dates as text, None."""
-    values = []
+    values: list[Any] = []
     for value in column.tolist():
         if value is None or value != value:
             values.append(None)
