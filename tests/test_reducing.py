@@ -35,7 +35,7 @@ from tests.test_random_answers import runs_of
 
 
 @contextmanager
-def at_any_size(*, numbered: bool) -> Iterator[None]:
+def at_any_size(*, numbered: bool = True) -> Iterator[None]:
     """Reducing that takes small tables, too, with numbers of output rows where they may stand."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reducing, "_is_large", lambda result: True)
