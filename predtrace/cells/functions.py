@@ -39,9 +39,11 @@ class Rule(NamedTuple):
 def rule_of(call: Call) -> Rule:
     """The rule for a call. Functions of arrays that have none depend on all that they are given."""
     arrays = is_array(call.type) or any(is_array(arg.type) for arg in call.args)
+    if call.function in _OF_ONE_CELL and not is_array(call.args[0].type):
+        return EACH
     if call.function in _CHOICES or (arrays and call.function in RULES):
         return RULES[call.function]
-    return _UNKNOWN if arrays else EACH
+    return UNKNOWN if arrays else EACH
 
 
 def witnesses(expr: Expr) -> Iterator[Expr]:
@@ -229,7 +231,8 @@ def _distinct(call: Call, given: Given) -> Iterator[Source]:
     positions, nulls = _numbers(call)
     null = next(iter(given.true_at(nulls).tolist()), -1)
     found = [null if n is None else n - 1 for n in given.value(positions) or ()]
-    if given.count(call) and -1 in found:
+    # What is equal to SQL need not be to the function (0.0 and -0.0): then no rule fits.
+    if given.count(call) and {*found} != {*range(given.count(call))}:
         yield from _unknown(call, given)
         return
     starts = np.array(found if given.count(call) else (), np.int64)
@@ -263,8 +266,10 @@ def _removed(call: Call, given: Given) -> Iterator[Source]:
 
 
 EACH = Rule("all arguments", _everything)
-_UNKNOWN = Rule("all cells of all arguments (`superset`)", _unknown)
+UNKNOWN = Rule("all cells of all arguments (`superset`)", _unknown)
 _CHOICES = frozenset({"case", "coalesce"})
+_OF_ONE_CELL = frozenset({"get_field", "get_item"})
+"""What takes arrays out of structs and maps, which are one cell each."""
 _WHOLE = Rule("all cells of the array, and the other arguments", _everything)
 
 RULES: dict[str, Rule] = {

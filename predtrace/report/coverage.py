@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from predtrace.cells.functions import EACH, UNKNOWN
+from predtrace.cells.functions import RULES as CELL_RULES
 from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL
 from predtrace.frontends.spark import expressions, functions_table, operators, sources
 from pushdown.operators import Operator
@@ -40,6 +42,7 @@ def coverage() -> str:
         ("Spark plan nodes", _plan_nodes()),
         ("Sources", _sources()),
         ("Functions", _functions()),
+        ("Cells of arrays", _cells()),
         ("Aggregate functions", _aggregates()),
         ("Spark expressions that are read by themselves", _readers()),
         ("Spark expressions that are refused", _refused()),
@@ -93,6 +96,13 @@ def _functions() -> list[str]:
         for f in FUNCTIONS.values()
     ]
     heads = ("function", "meaning", "from Spark's", "label", "the solver knows", "on DuckDB")
+    return _table(heads, rows)
+
+
+def _cells() -> list[str]:
+    heads = ("function of arrays", "a cell of the result comes from")
+    rows = [(f"`{function}`", rule.says) for function, rule in CELL_RULES.items()]
+    rows += [("others, without arrays", EACH.says), ("others", UNKNOWN.says)]
     return _table(heads, rows)
 
 

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from predtrace.cells.functions import RULES
 from predtrace.cells.layouts import depth
 from symbolic.expr import FALSE, TRUE, Call, Expr, Lambda, Literal, Variable, call
-from symbolic.types import BOOLEAN, DOUBLE, INTEGER, Array, DataType
+from symbolic.functions import FUNCTIONS
+from symbolic.types import BOOLEAN, DOUBLE, INTEGER, STRING, Array, DataType, Field, Record
 from tests.cells.rows import (
     COLUMNS,
     NUMBERS,
@@ -112,8 +114,17 @@ def choosing(inner: Wrapped) -> Wrapped:
 
 
 leaves = st.sampled_from([A, B, array("flatten", N)])
-moves = st.recursive(leaves, moving, max_leaves=4)
-choices = st.recursive(leaves, choosing, max_leaves=4)
+
+
+@st.composite
+def programs(draw: Any, wrapped: Callable[[Wrapped], Wrapped]) -> Expr:
+    """One to three functions around each other; other arguments are simple."""
+    expr: Expr = draw(leaves)
+    for _ in range(draw(st.integers(1, 3))):
+        expr = draw(wrapped(st.one_of(st.just(expr), st.just(expr), leaves)))
+    return expr
+
+
 lengths = st.one_of(st.none(), st.integers(0, 4))
 
 
@@ -153,16 +164,16 @@ def changed(expr: Expr, row: Row, change: Callable[[float], Any]) -> Behind:
     return found
 
 
-@given(expr=moves, row=rows(nulls=False))
-@settings(max_examples=count(100))
+@given(expr=programs(moving), row=rows(nulls=False))
+@settings(max_examples=count(120))
 def test_moved_cells_are_those_that_brute_force_finds(expr: Expr, row: Row) -> None:
     found, reasons = traced(expr, row)
     assert found == changed(expr, row, lambda value: value + 1000.0)
     assert not reasons
 
 
-@given(expr=choices, row=rows(nulls=True))
-@settings(max_examples=count(150))
+@given(expr=programs(choosing), row=rows(nulls=True))
+@settings(max_examples=count(120))
 def test_no_cell_is_missing_where_values_decide(expr: Expr, row: Row) -> None:
     """Changes are too small to decide otherwise; what decided counts as well."""
     found, _ = traced(expr, row)
@@ -173,6 +184,19 @@ def test_no_cell_is_missing_where_values_decide(expr: Expr, row: Row) -> None:
 
 ROW: Row = ((4.0, 1.0, None, 4.0), (2.0, 8.0), 2.5, ((1.0,), (), (6.0, 7.0)), 1)
 POSITIONS = {
+    "reverse": (array("reverse", B), [{"b1"}, {"b0"}]),
+    "concat": (array("concat", B, B, array("flatten", N)),
+               [{"b0"}, {"b1"}, {"b0"}, {"b1"}, {"n00"}, {"n20"}, {"n21"}]),
+    "slice": (array("slice", A, call("add", P, number(1), type=INTEGER), number(2)),
+              [{"a1", "p"}, {"a2", "p"}]),
+    "slice from the end": (array("slice", A, number(-3), number(9)), [{"a1"}, {"a2"}, {"a3"}]),
+    "slice from before the start": (array("slice", B, number(-3), number(2)), []),
+    "first that is there": (
+        array("coalesce", Call("get_item", (N, number(7)), NUMBERS), B, A), [{"b0"}, {"b1"}],
+    ),
+    "repeated": (array("array_repeat", F, P), [{"f", "p"}]),
+    "in their order": (array("make_array", F, Call("get_item", (B, P), DOUBLE)),
+                       [{"f"}, {"b1", "p"}]),
     "filter": (
         array("filter", A, Lambda((X,), call("gt", X, F))),
         [{"a0", "f"}, {"a3", "f"}],
@@ -255,6 +279,22 @@ def test_what_no_rule_fits_depends_on_all_that_it_reads(case: str) -> None:
     assert [set(map(name, behind)) for behind in found.values()] == expected
     assert len(reasons) == 1
     assert reasons[0].startswith(reason)
+
+
+def test_structs_and_maps_are_one_cell() -> None:
+    """Their parts come from the whole: a table of columns, not of fields."""
+    kind = Record((Field("a", NUMBERS), Field("f", DOUBLE)))
+    both = Call("make_struct", (A, F), kind)
+    part = Call("get_field", (both, Literal("a", STRING)), NUMBERS)
+    found, reasons = traced(array("reverse", part), ROW)
+    assert [set(map(name, behind)) for behind in found.values()] == [
+        {"a0", "a1", "a2", "a3", "f"}
+    ] * 4
+    assert reasons == ["no rule says which cells make_struct depends on"]
+
+
+def test_every_rule_is_of_a_function() -> None:
+    assert RULES.keys() <= FUNCTIONS.keys()
 
 
 def test_null_and_empty_arrays_have_no_cells() -> None:
