@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import networkx as nx
-
 from pushdown.operators import Operator, Scan, inputs_of, output_columns
 from symbolic.expr import Column
+
+_NO_TREE = "the operators do not form one tree under the root"
 
 
 class OperatorGraph:
@@ -24,16 +24,23 @@ class OperatorGraph:
     def __init__(self, operators: Iterable[Operator], root: int) -> None:
         self.root = root
         self._operators = {operator.id: operator for operator in operators}
-        self._digraph = nx.DiGraph()
-        self._digraph.add_nodes_from(self._operators)
+        self._parents: dict[int, int] = {}
         for operator in self._operators.values():
-            self._digraph.add_edges_from((operator.id, child) for child in inputs_of(operator))
-        if set(self._digraph) != set(self._operators):
-            raise ValueError("an operator names an input that is not in the graph")
-        if not nx.is_arborescence(self._digraph) or self._digraph.in_degree(root):
-            raise ValueError("the operators do not form one tree under the root")
+            for child in inputs_of(operator):
+                if child not in self._operators:
+                    raise ValueError("an operator names an input that is not in the graph")
+                # A second consumer, of a node or of the root, makes it no tree.
+                if child in self._parents or child == root:
+                    raise ValueError(_NO_TREE)
+                self._parents[child] = operator.id
+        # Every node but the root is under another: what the root does not reach is a cycle.
+        if len(self._parents) != len(self._operators) - 1 or root not in self._operators:
+            raise ValueError(_NO_TREE)
+        order = self.top_down()
+        if len(order) != len(self._operators):
+            raise ValueError(_NO_TREE)
         self._outputs: dict[int, tuple[Column, ...]] = {}
-        for node in nx.dfs_postorder_nodes(self._digraph, root):
+        for node in reversed(order):
             operator = self._operators[node]
             inputs = (self._outputs[child] for child in inputs_of(operator))
             self._outputs[node] = output_columns(operator, *inputs)
@@ -54,7 +61,7 @@ class OperatorGraph:
 
     def parent(self, node: int) -> int | None:
         """The node's consumer; None for the root."""
-        return next(iter(self._digraph.predecessors(node)), None)
+        return self._parents.get(node)
 
     def top_down(self, node: int | None = None) -> tuple[int, ...]:
         """The nodes under (and with) a node, consumers first, left inputs before right."""
