@@ -80,7 +80,8 @@ def check(
     engine: Annotated[str, typer.Option("--engine", help="One or more engines.")] = "duckdb,spark",
     rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
     mode: Annotated[
-        str, typer.Option("--mode", help="One or more: stored,indexed,replayed,refined,naive.")
+        str,
+        typer.Option("--mode", help="One or more: stored,reduced,indexed,replayed,refined,naive."),
     ] = "stored",
     brute: Annotated[
         int, typer.Option("--brute", min=0, help="Lineage rows to remove and re-run, per scan.")

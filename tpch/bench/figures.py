@@ -10,11 +10,12 @@ import msgspec
 
 from tpch.errors import TpchError
 
-ONE, MANY, ROWS, FORWARD = "one", "many", "rows", "forward"
+ONE, MANY, ROWS, HEAD, FORWARD = "one", "many", "rows", "head", "forward"
 MEASURES = {
     ONE: "row ids of all scans, one target",
     MANY: "row ids of all scans, all targets at once",
     ROWS: "full rows of all scans, one target",
+    HEAD: "the first 20 rows of the scan with most, one target",
     FORWARD: "output rows that one source row reaches, of every scan",
 }
 """What is timed."""

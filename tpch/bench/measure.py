@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from predtrace.errors import PredTraceError
 from tpch.bench.engines.base import OutOfTimeError
-from tpch.bench.figures import FORWARD, MANY, ONE, ROWS, Answered, QueryFigures, Times
+from tpch.bench.figures import FORWARD, HEAD, MANY, ONE, ROWS, Answered, QueryFigures, Times
 from tpch.bench.forward import ForwardQuestions
-from tpch.bench.systems import FOREIGN, MAKERS, PRECISE, QUERY
-from tpch.bench.systems.base import Capturing, Forward, Ids, Row, Subject, System
+from tpch.bench.systems import FOREIGN, MAKERS, ONLY, PRECISE, QUERY
+from tpch.bench.systems.base import Capturing, Forward, Ids, Row, Showing, Subject, System
 from tpch.check import choose_targets, stored_bytes
 
 Step = Callable[[str], None]
@@ -96,6 +96,12 @@ class Meter:
             self._time(MANY, lambda system, turn: system.ids(self._targets))
             self._time(ONE, lambda system, turn: system.ids([self._of_turn(turn)]))
             self._time(ROWS, lambda system, turn: list(system.rows(self._of_turn(turn))))
+            most = [_largest(expected, place) for place in range(len(self._targets))]
+            self._time(
+                HEAD,
+                lambda system, turn: system.head(self._of_turn(turn), most[turn % len(most)]),
+                Showing,
+            )
             self._time(FORWARD, lambda system, turn: system.reached(forward.of_turn(turn)), Forward)
         record = self._subject.job.record
         folders = {item.result.folder: item.result for item in record.intermediates}
@@ -195,6 +201,8 @@ class Meter:
             for asked in self._asked:
                 if not isinstance(asked.system, kind):
                     continue
+                if measure not in ONLY.get(asked.name, (measure,)):
+                    continue
                 self._step(f"{asked.name}: {measure}, round {turn + 1}")
                 times = asked.seconds.setdefault(measure, [])
                 if sum(times) > self._limit or asked.system is None:
@@ -216,6 +224,11 @@ class Meter:
             asked.obstacle = str(error).splitlines()[0]
         asked.system = None
         return None
+
+
+def _largest(pairs: Pairs, target: int) -> int:
+    """The scan with most rows of a target (by its place)."""
+    return max(pairs, key=lambda scan: int(np.count_nonzero(pairs[scan] >> _ROW_BITS == target)))
 
 
 def _every_turn(system: Forward, questions: ForwardQuestions, rounds: int) -> list[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tpch.bench.figures import MANY, MEASURES, ONE, Answered, QueryFigures, Run, Times, as_text
-from tpch.bench.summary import Compared, compared, false_positives
-from tpch.bench.systems import PERM, PRECISE, QUERY
+from tpch.bench.summary import Compared, compared, false_positives, grown
+from tpch.bench.systems import PAGES, PERM, PRECISE, QUERY
 
-_BASES = (QUERY, PERM)
+_BASES = (QUERY, PERM, PAGES)
 """What the other systems' times are divided by."""
 _REPLAYED = "replayed"
 
@@ -80,6 +80,8 @@ def _sections(run: Run) -> Iterator[str]:
             yield f"## Time: {title}"
             yield table(("query", "asked", *timed), rows)
             yield from _ratios(queries, measure, timed)
+        if measure == MANY:
+            yield from _growths(queries, timed)
     yield "## False positives"
     yield "Rows returned that are no lineage, as a share of all returned, for all targets at once."
     traced = [name for name in systems if name != QUERY]
@@ -148,6 +150,14 @@ def _ratios(queries: Sequence[QueryFigures], measure: str, systems: Sequence[str
         )
         headings = ("system", "beside", "queries", "mean ms", "its mean ms", "ratio", "spread")
         yield table(headings, rows)
+
+
+def _growths(queries: Sequence[QueryFigures], systems: Sequence[str]) -> Iterator[str]:
+    found = [(name, grown(queries, name)) for name in systems]
+    rows = [(name, *_ratio(growth)) for name, growth in found if growth is not None]
+    if rows:
+        yield "All targets at once beside one, over the queries with several targets:"
+        yield table(("system", "queries", "all: mean ms", "one: mean ms", "ratio", "spread"), rows)
 
 
 def _ratio(found: Compared) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tpch.bench.figures import QueryFigures
+from tpch.bench.figures import MANY, ONE, QueryFigures
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Two systems on the queries that both answered: mean seconds, and the ratio's spread.
+    """Two times of the queries that have both: mean seconds, and the ratio's spread.
 
     `ratio` is the geometric mean of the queries' ratios, `least` and `most` the extremes;
     above 1 the first system is slower.
@@ -29,7 +29,17 @@ def compared(
     queries: Sequence[QueryFigures], measure: str, system: str, other: str
 ) -> Compared | None:
     """Compare a system with another; None if no query was answered by both."""
-    pairs = list(_pairs(queries, measure, system, other))
+    return _summary(list(_pairs(queries, measure, system, other)))
+
+
+def grown(queries: Sequence[QueryFigures], system: str) -> Compared | None:
+    """A system's time for all targets at once beside that for one, where there are several."""
+    several = (query for query in queries if query.asked > 1)
+    times = ((query.seconds(system, MANY), query.seconds(system, ONE)) for query in several)
+    return _summary([(many, one) for many, one in times if many is not None and one is not None])
+
+
+def _summary(pairs: Sequence[tuple[float, float]]) -> Compared | None:
     if not pairs:
         return None
     ratios = [ours / theirs for ours, theirs in pairs]

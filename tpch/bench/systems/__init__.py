@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from tpch.bench.figures import ROWS
 from tpch.bench.systems.base import Subject, System
 from tpch.bench.systems.eager import Eager
 from tpch.bench.systems.ours import Indexed, OurMode, PlainQuery
+from tpch.bench.systems.pages import Pages
 from tpch.bench.systems.panda import Panda
 from tpch.bench.systems.rewritten import Perm, Trace
 from tpch.bench.systems.smokedduck import SmokedDuck
 
-PRECISE = ("stored", "replayed", "indexed", "perm", "trace", "panda", "eager")
+PAGES = "pages"
+PRECISE = ("stored", "replayed", "indexed", "perm", "trace", "panda", "eager", PAGES)
 """Systems whose answers must be the same."""
 FOREIGN = ("smokedduck",)
 """Other people's software, asked if it is named: what it answers otherwise is not our error."""
 QUERY = "query"
+ONLY = {PAGES: (ROWS,)}
+"""What is timed of systems that answer less than others."""
 PERM = "perm"
 
 MAKERS: dict[str, Callable[[Subject], System]] = {
@@ -35,6 +40,7 @@ MAKERS: dict[str, Callable[[Subject], System]] = {
     "trace": Trace,
     "panda": Panda,
     "eager": Eager,
+    PAGES: Pages,
     "smokedduck": SmokedDuck,
 }
 """System to what makes it for a query."""

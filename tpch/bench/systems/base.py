@@ -67,6 +67,14 @@ class Forward(Protocol):
 
 
 @runtime_checkable
+class Showing(Protocol):
+    """A system that is also asked for a few rows to look at."""
+
+    def head(self, target: Row, scan: int) -> pa.Table:
+        """The first 20 source rows of one scan, all columns."""
+
+
+@runtime_checkable
 class Capturing(Protocol):
     """A system that captures all lineage with the query, before any question."""
 

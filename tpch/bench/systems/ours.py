@@ -61,6 +61,11 @@ class OurMode:
         """One question, every scan's rows."""
         return [scan.to_arrow() for scan in self._ask(target)]
 
+    def head(self, target: Row, scan: int) -> pa.Table:
+        """One question, the first rows of the scan."""
+        (found,) = (rows for rows in self._ask(target) if rows.node == scan)
+        return found.head(20)
+
     def _ask(self, target: Any) -> Any:
         return self._job.lineage(target, mode=self._mode, **self._subject.engine.options).scans
 
