@@ -65,6 +65,7 @@ def ask_cells(
         return _everything(lineage, graph, column, f"operator {obstacle.node}: {obstacle}")
     # A constant has no sources to be computed again from.
     ways = tuple(way for way in ways if way.origins)
+    _check(lineage, ways)
     if column.id not in lineage.traced_rows:
         rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
         lineage.traced_rows[column.id] = rows
@@ -123,16 +124,7 @@ def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iter
     """The target row as often as the way gives it, with what it is made of."""
     from predtrace.engines.spark import local_path
 
-    scans = set(way.origins.values())
-    sources = {source.name: source for source in lineage.job.sources}
-    for scan in lineage.scans:
-        if scan.node in scans and not sources[scan.table].has_row_numbers:
-            raise EngineError(
-                f"source {scan.table} is {sources[scan.table].format}, which has no row numbers "
-                "to tell whose cells they are; keep the source as Parquet"
-            )
-    check_sources([sources[scan.table] for scan in lineage.scans])
-    plan = _replay(way, scans)
+    plan = _replay(way, set(way.origins.values()))
     link = plan.link(lineage)
     engine, _ = engine_for(lineage.job, [link], "spark", spark)
     evaluation = engine.open(lineage.found_targets, lineage.job.settings)
@@ -144,6 +136,20 @@ def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iter
             if row[physical_name(told.row.id)] is not None
         }
         yield TracedRow(way, RowTrace(way, values), ids)
+
+
+def _check(lineage: Lineage, ways: Sequence[Derivation]) -> None:
+    """Raise for sources that changed since the job, or whose rows cannot be told."""
+    sources = {source.name: source for source in lineage.job.sources}
+    check_sources([sources[scan.table] for scan in lineage.scans])
+    scans = {scan for way in ways for scan in way.origins.values()}
+    for scan in lineage.scans:
+        source = sources[scan.table]
+        if scan.node in scans and not source.has_row_numbers:
+            raise EngineError(
+                f"source {scan.table} is {source.format}, which has no row numbers to tell "
+                "whose cells they are; keep the source as Parquet"
+            )
 
 
 class _Replay(NamedTuple):

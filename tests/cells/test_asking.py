@@ -207,6 +207,7 @@ def test_sources_that_changed_are_refused(spark: SparkSession, tmp_path: Path) -
     frame = spark.read.parquet(str(write(tmp_path / "t")))
     trace = predtrace.trace(frame.selectExpr("k", "reverse(a) AS e"), spark)
     lineage = trace.record(tmp_path / "store").lineage((1, [4.0, None, 2.0, 1.0]))
+    assert lineage.cells("e", [0]).label == "precise"
     write(tmp_path / "t", ROWS[:2])
     with pytest.raises(SourceError):
         lineage.cells("e")
