@@ -14,7 +14,7 @@ from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
 
 ROOT = Path(__file__).parent.parent
-HEAVY = ("pyspark", "py4j", "pandas", "z3", "duckdb")
+HEAVY = ("pyspark", "py4j", "pandas", "z3", "duckdb", "networkx")
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -59,7 +59,7 @@ def overhead(number: int, plain: list[float], inline: list[float], stored: int) 
         traced=Times([0.5]),
         late_seconds=Times([0.1]),
         intermediates=1,
-        stored=stored,
+        stored={INLINE: stored, LATE: stored},
     )
 
 

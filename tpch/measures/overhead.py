@@ -32,7 +32,8 @@ class OverheadFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     `cold` is the round that came before these. `traced` is reading the plan and inferring,
     which comes once per pipeline and is not in the runs; `late_seconds` what storing took after
-    the result was there. `stored` are the bytes of the intermediates of an inline run.
+    the result was there. `stored` are the bytes of the intermediates, by kind of run: what is
+    stored late is cut down to what the output looks up.
     """
 
     number: int
@@ -41,7 +42,7 @@ class OverheadFigures(msgspec.Struct, frozen=True, kw_only=True):
     traced: Times
     late_seconds: Times
     intermediates: int
-    stored: int
+    stored: dict[str, int]
 
     def ratios(self, kind: str) -> list[float]:
         """Of each round: the stored run in plain runs."""
@@ -70,7 +71,8 @@ class OverheadMeter:
         self._step = step
         self._traced: list[float] = []
         self._late: list[float] = []
-        self._stored = (0, 0)
+        self._stored: dict[str, int] = {}
+        self._intermediates = 0
 
     def measure(self, number: int) -> OverheadFigures:
         """Measure one query."""
@@ -81,15 +83,14 @@ class OverheadMeter:
             for kind in (*KINDS[done % 3 :], *KINDS[: done % 3]):
                 self._step(f"{kind}, round {done} of {self._rounds}")
                 seconds[kind].append(self._run(number, kind))
-        count, size = self._stored
         return OverheadFigures(
             number=number,
             seconds={kind: Times(rounds[1:]) for kind, rounds in seconds.items()},
             cold={kind: rounds[0] for kind, rounds in seconds.items()},
             traced=Times(self._traced[2:]),
             late_seconds=Times(self._late[1:]),
-            intermediates=count,
-            stored=size,
+            intermediates=self._intermediates,
+            stored=dict(self._stored),
         )
 
     def _run(self, number: int, kind: str) -> float:
@@ -107,7 +108,7 @@ class OverheadMeter:
     def _keeping(self, frame: DataFrame, kind: str) -> float:
         started = time.perf_counter()
         trace = predtrace.trace(frame)
-        intermediates = trace.plan().intermediates
+        self._intermediates = len(trace.plan().intermediates)
         self._traced.append(time.perf_counter() - started)
         started = time.perf_counter()
         job = trace.run(store=str(self._folder), keep=kind)
@@ -115,6 +116,5 @@ class OverheadMeter:
         job.wait()
         if kind == LATE:
             self._late.append(time.perf_counter() - there)
-        else:
-            self._stored = (len(intermediates), stored_bytes(job))
+        self._stored[kind] = stored_bytes(job)
         return there - started

@@ -32,7 +32,8 @@ def overhead_report(record: Record[OverheadFigures]) -> str:
 
 def _times(queries: Sequence[OverheadFigures]) -> str:
     headings = (
-        "query", *KINDS, "inline / plain", "late / plain", "tracing", "after", "kept", "bytes",
+        "query", *KINDS, "inline / plain", "late / plain", "tracing", "after", "kept",
+        "bytes inline", "bytes late",
     )  # fmt: skip
     rows = [
         (
@@ -43,7 +44,7 @@ def _times(queries: Sequence[OverheadFigures]) -> str:
             milliseconds(query.traced.median),
             milliseconds(query.late_seconds.median),
             str(query.intermediates),
-            f"{query.stored:,}",
+            *(f"{query.stored[kind]:,}" for kind in (INLINE, LATE)),
         )
         for query in queries
     ]
@@ -68,7 +69,7 @@ def _summary(queries: Sequence[OverheadFigures]) -> Iterator[str]:
             for query in queries
         )
         yield f"- median overhead with tracing in it, {kind}: {traced:+.1%}."
-    sizes = [query.stored for query in queries]
+    sizes = [query.stored[INLINE] for query in queries]
     mean, most_bytes = statistics.fmean(sizes), max(sizes)
     yield bound_line(
         "mean stored",
