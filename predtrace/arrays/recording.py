@@ -10,17 +10,22 @@ import msgspec
 from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry, OperationEntry
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse.basis import Basis
 
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Lineage between an output and an input of a call, by their positions."""
+    """Lineage between an output and an input of a call, by their positions.
+
+    `basis` is what predicted lineage rests on.
+    """
 
     output: int
     input: int
     table: LineageTable
     quality: Quality = Quality.PRECISE
     reason: str = ""
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +49,16 @@ class Recording:
 
     def operation(self, names: Sequence[str]) -> OperationEntry:
         """The call's entry in the catalogue."""
-        return OperationEntry(self.name, self.inputs, tuple(names), self.args, False)
+        reused = bool(self.flows) and all(flow.basis is not None for flow in self.flows)
+        return OperationEntry(self.name, self.inputs, tuple(names), self.args, reused)
 
     def entries(
         self, names: Sequence[str], keys: Sequence[str], number: int
     ) -> Iterator[LineageEntry]:
         """The entries of the flows, whose tables are kept under `keys`."""
         for flow, key in zip(self.flows, keys, strict=True):
-            yield LineageEntry(
-                names[flow.output], self.inputs[flow.input], key, number, flow.quality, flow.reason
-            )
+            pair = names[flow.output], self.inputs[flow.input]
+            yield LineageEntry(*pair, key, number, flow.quality, flow.reason, flow.basis)
 
 
 def free_names(catalogue: Catalogue, wanted: Sequence[str]) -> tuple[str, ...]:

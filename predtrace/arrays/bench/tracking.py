@@ -1,11 +1,13 @@
 """What tracking costs: ``python -m predtrace.arrays.bench.tracking``.
 
 The best of some rounds of each operation on numpy's arrays and on tracked ones, then black
-boxes, and a question over a long path; milliseconds.
+boxes, and a question over a long path; and operations with reuse, once their lineage is
+predicted. Milliseconds.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +19,7 @@ from rich.table import Table
 
 from predtrace.arrays.bench.operations import SEED
 from predtrace.arrays.blackbox.box import black_box
+from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.arrays.tracked.session import Tracking
 
 SIDES = (10, 1000)
@@ -75,6 +78,31 @@ def costs(sides: tuple[int, ...], cells: int, steps: int, rounds: int) -> Iterat
     yield f"a question over {steps:,} operations", f"{cells:,}", "", _shown(seconds)
 
 
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "a + 1": lambda a: a + 1,
+    "np.roll(a, 3, axis=1)": lambda a: np.roll(a, 3, axis=1),
+    "np.repeat(a, 2, axis=1)": lambda a: np.repeat(a, 2, axis=1),
+    "a.reshape(-1)": lambda a: a.reshape(-1),
+    "np.tril(a)": np.tril,
+}
+_LEARNT_FROM = 4
+
+
+def reuse_costs(sides: tuple[int, ...], rounds: int) -> Iterator[tuple[str, ...]]:
+    """Rows: an operation, on how many cells, milliseconds captured and with lineage predicted."""
+    rng = np.random.default_rng(SEED)
+    for side in sides:
+        plain = rng.random((side, side))
+        captured = Tracking().array("a", plain)
+        for name, operation in MOVES.items():
+            reuse = Reuse(verify_every=sys.maxsize)
+            for _ in range(_LEARNT_FROM):
+                operation(Tracking(reuse=reuse).array("a", plain))
+            known = Tracking(reuse=reuse).array("a", plain)
+            times = [_best(operation, array, rounds) for array in (captured, known)]
+            yield name, f"{side * side:,}", *map(_shown, times)
+
+
 def _best(operation: Callable[[Any], Any], array: Any, rounds: int) -> float:
     def once() -> float:
         start = time.perf_counter()
@@ -91,5 +119,9 @@ def _shown(seconds: float) -> str:
 if __name__ == "__main__":
     table = Table("operation", "cells", "numpy, ms", "tracked, ms")
     for row in costs(SIDES, CELLS, STEPS, _ROUNDS):
+        table.add_row(*map(escape, row))
+    Console().print(table)
+    table = Table("operation", "cells", "captured, ms", "predicted, ms")
+    for row in reuse_costs(SIDES, _ROUNDS):
         table.add_row(*map(escape, row))
     Console().print(table)

@@ -31,6 +31,31 @@ _INDEXING = {operator.getitem: ("getitem", GETITEM), operator.setitem: ("setitem
 
 
 @dataclass(frozen=True, eq=False)
+class CarriedOut:
+    """A call that numpy carried out, and the rule that says where its cells came from."""
+
+    name: str
+    rule: Rule
+    result: Any
+    call: Call
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """The arrays of the result, in order."""
+        return self.call.outputs
+
+    def edges(self) -> tuple[Edge, ...]:
+        """What the rule says. Raises UntrackedCallError for arguments that it does not know."""
+        args, kwargs = self.call.args, self.call.kwargs
+        edges = tuple(self.rule.capture(self.call, *args, **kwargs))
+        found = {edge.operand.position for edge in edges}
+        for operand in operands_of((args, kwargs)):
+            if operand.position not in found:
+                raise self.call.refuse(f"with a tracked array as argument {operand.position + 1}")
+        return edges
+
+
+@dataclass(frozen=True, eq=False)
 class Captured:
     """A call's result as numpy gives it, its arrays in order, and their lineage."""
 
@@ -101,10 +126,23 @@ def capture_call(
     kwargs: dict[str, Any],
     out: tuple[Operand | None, ...] = (),
 ) -> Captured:
-    """The same with the operands chosen by the caller; other arrays are constants.
+    """The same with the operands chosen by the caller; other arrays are constants (`carry_out`)."""
+    done = carry_out(function, method, args, kwargs, out)
+    return Captured(done.name, done.rule, done.result, done.outputs, done.edges())
+
+
+def carry_out(
+    function: Callable[..., Any],
+    method: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    out: tuple[Operand | None, ...] = (),
+) -> CarriedOut:
+    """Have numpy carry out a call, without asking for its lineage yet.
 
     `out` has, for some outputs, the array that the caller wants them in: copies of these are
-    written, so that types and cells that `where` leaves out are as numpy has them.
+    written, so that types and cells that `where` leaves out are as numpy has them. Raises
+    UntrackedCallError for functions without a rule.
     """
     name, rule = _rule_of(function, method)
     called = function if method == "__call__" else getattr(function, method)
@@ -128,13 +166,7 @@ def capture_call(
     else:
         result = called(*values, **options)
         outputs = tuple(arrays_of(result))
-    call = Call(name, called, args, kwargs, outputs, out)
-    edges = tuple(rule.capture(call, *args, **kwargs))
-    found = {edge.operand.position for edge in edges}
-    for operand in operands_of((args, kwargs)):
-        if operand.position not in found:
-            raise call.refuse(f"with a tracked array as argument {operand.position + 1}")
-    return Captured(name, rule, result, outputs, edges)
+    return CarriedOut(name, rule, result, Call(name, called, args, kwargs, outputs, out))
 
 
 def _rule_of(function: Callable[..., Any], method: str) -> tuple[str, Rule]:

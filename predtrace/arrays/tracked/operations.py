@@ -18,7 +18,8 @@ from predtrace.arrays.capture.call import (
     operands_of,
     plain,
 )
-from predtrace.arrays.capture.capture import as_table, capture_call
+from predtrace.arrays.capture.capture import CarriedOut, as_table
+from predtrace.arrays.capture.capture import carry_out as execute
 from predtrace.arrays.capture.regions import everything
 from predtrace.arrays.capture.registry import reason_against, shape_only
 from predtrace.arrays.capture.rule import numpy_function
@@ -26,6 +27,7 @@ from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
 from predtrace.arrays.tracked.array import LineageArray
 from predtrace.arrays.tracked.buffers import Buffer, owned
+from predtrace.arrays.tracked.reusing import foreseen
 from predtrace.arrays.tracked.session import Tracking
 
 READERS = "array_repr array_str array2string"
@@ -106,7 +108,7 @@ def carry_out(
     else:
         out = tuple(given.wrapped(target) for target in targets)
         try:
-            done = _by_rule(function, method, wrapped, options, out)
+            done = _by_rule(session, function, method, wrapped, options, out)
         except UntrackedCallError:
             name = getattr(function, "__name__", "")
             if session.unknown == "refuse" or targets or reason_against(name):
@@ -139,21 +141,33 @@ def record(done: Done, given: Arguments, args: Any, kwargs: dict[str, Any]) -> A
 
 
 def _by_rule(
+    session: Tracking,
     function: Callable[..., Any],
     method: str,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     out: tuple[Operand | None, ...],
 ) -> Done:
-    captured = capture_call(function, method, args, kwargs, out)
-    flows = []
-    for edge in captured.edges:
-        quality = edge.quality or captured.rule.quality
-        reason = "" if quality is Quality.PRECISE else f"{captured.name}: {captured.rule.meaning}"
+    call = execute(function, method, args, kwargs, out)
+    known = foreseen(session.reuse, call)
+    flows = known.predicted() if known else None
+    if flows is not None:
+        session.bases.update(flow.basis for flow in flows if flow.basis is not None)
+    else:
+        flows = tuple(_flows(call))
+        if known:
+            known.learn(flows)
+            session.doubt()
+    return Done(call.name, call.result, call.outputs, flows, writes=call.rule.writes)
+
+
+def _flows(call: CarriedOut) -> Iterator[Flow]:
+    """What the call's rule says."""
+    for edge in call.edges():
+        quality = edge.quality or call.rule.quality
+        reason = "" if quality is Quality.PRECISE else f"{call.name}: {call.rule.meaning}"
         table = as_table(edge.lineage)
-        flows.append(Flow(edge.output, edge.operand.position, table, quality, reason))
-    writes = captured.rule.writes
-    return Done(captured.name, captured.result, captured.outputs, tuple(flows), writes=writes)
+        yield Flow(edge.output, edge.operand.position, table, quality, reason)
 
 
 def _by_everything(

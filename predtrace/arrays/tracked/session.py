@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from predtrace.arrays.answers import Answer, CellsLike
+from predtrace.arrays.calls import Predictor
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.regions import broadcast
 from predtrace.arrays.catalogue import ArrayEntry
@@ -28,6 +29,8 @@ from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
 from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.reuse.basis import Basis
+from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.arrays.store import ArrayStore
 from predtrace.arrays.tracked.array import LineageArray
 from predtrace.arrays.tracked.buffers import Buffer, owned
@@ -45,7 +48,9 @@ class Tracking:
 
     `unknown` says what happens to numpy functions without a rule, and to arguments that rules
     don't know: "refuse" them, or say that "everything" came from everything, a superset.
-    Functions that there is a reason against are refused. A tracking must not be used by
+    Functions that there is a reason against are refused. With `reuse`, or the folder that it
+    keeps what it learnt in, lineage that earlier calls tell is not captured again; answers
+    through it are `observed`; `bases` are what they rest on. A tracking must not be used by
     several threads at once.
     """
 
@@ -53,11 +58,14 @@ class Tracking:
         self,
         store: ArrayStore | str | os.PathLike[str] | None = None,
         unknown: Unknown = "refuse",
+        reuse: Predictor | str | os.PathLike[str] | None = None,
     ) -> None:
         if unknown not in get_args(Unknown):
             raise ArrayLineageError(f"unknown={unknown!r} is none of {get_args(Unknown)}")
         self.store = store if isinstance(store, ArrayStore) else ArrayStore(store)
         self.unknown = unknown
+        self.reuse = Reuse(reuse) if isinstance(reuse, (str, os.PathLike)) else reuse
+        self.bases: set[Basis] = set()
         self._decided = ""
         self._left = ""
 
@@ -138,6 +146,13 @@ class Tracking:
             )
         return array
 
+    def doubt(self) -> None:
+        """Mark predicted lineage that rests on what a captured call has contradicted."""
+        withdrawn = {basis for basis in self.bases if self.reuse and self.reuse.is_withdrawn(basis)}
+        if withdrawn:
+            self.bases -= withdrawn
+            self.store.doubtful(self.reuse)
+
     # what leaves
 
     def leave(self, name: str, how: str) -> None:
@@ -173,14 +188,16 @@ class Tracking:
 
 @contextmanager
 def tracking(
-    store: ArrayStore | str | os.PathLike[str] | None = None, unknown: Unknown = "refuse"
+    store: ArrayStore | str | os.PathLike[str] | None = None,
+    unknown: Unknown = "refuse",
+    reuse: Predictor | str | os.PathLike[str] | None = None,
 ) -> Iterator[Tracking]:
     """Track arrays in a store: a new one in memory, one in a folder, or one that is open.
 
     Arrays stay tracked after the block; what the block adds is that functions decorated
-    with `track` use its store. `unknown` is explained at `Tracking`.
+    with `track` use its store. `unknown` and `reuse` are explained at `Tracking`.
     """
-    with Tracking(store, unknown).active() as session:
+    with Tracking(store, unknown, reuse).active() as session:
         yield session
 
 
