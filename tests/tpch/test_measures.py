@@ -168,7 +168,8 @@ def test_proofs_are_counted_once() -> None:
 
 
 def test_a_process_is_compared_with_one_of_its_round() -> None:
-    figures = ProcessFigures(processes={INTERPRETER: Times([1.0, 2.0]), IMPORT: Times([1.5, 3.0])})
+    times = {INTERPRETER: Times([1.0, 2.0]), IMPORT: Times([1.5, 3.0])}
+    figures = ProcessFigures(processes=times, cpu=times)
     assert figures.beyond_interpreter(IMPORT).rounds == [0.5, 1.0]
 
 

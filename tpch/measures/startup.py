@@ -6,6 +6,7 @@ files is warm: what is cold is the process.
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
@@ -28,9 +29,10 @@ PROCESSES: Mapping[str, list[str]] = {
 LOAD, OPEN, ENGINE, FIRST, SECOND = "load", "open", "engine", "first", "second"
 _QUESTION = """
 import itertools, json, sys, time
-times = [time.perf_counter()]
+clocks = {"seconds": time.perf_counter, "cpu": time.process_time}
+times = [[clock() for clock in clocks.values()]]
 def done():
-    times.append(time.perf_counter())
+    times.append([clock() for clock in clocks.values()])
 import predtrace
 from predtrace.engines.duckdb_process import database
 done()
@@ -46,15 +48,19 @@ for _ in range(2):
         scan.row_ids()
     done()
 names = ("load", "open", "engine", "target", "first", "second")
-spent = (after - before for before, after in itertools.pairwise(times))
-print(json.dumps(dict(zip(names, spent))))
+spent = {
+    clock: dict(zip(names, (b - a for a, b in itertools.pairwise(column))))
+    for clock, column in zip(clocks, zip(*times))
+}
+print(json.dumps(spent))
 """
 
 
 class ProcessFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of whole processes, by `PROCESSES`."""
+    """Seconds of whole processes, by `PROCESSES`, and what they took of the processors."""
 
     processes: dict[str, Times]
+    cpu: dict[str, Times]
 
     def beyond_interpreter(self, name: str) -> Times:
         """What a process takes beyond an interpreter that does nothing, in the same round."""
@@ -66,11 +72,13 @@ class QuestionFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds in fresh processes of one query's job, per round.
 
     `load` imports what questions need, `open` opens the job, `engine` starts DuckDB, `first` is
-    the first question (row ids of all scans), `second` the same one again.
+    the first question (row ids of all scans), `second` the same one again. `cpu` is what that
+    took of the processors.
     """
 
     number: int
     seconds: dict[str, Times]
+    cpu: dict[str, Times]
 
     @property
     def starting(self) -> Times:
@@ -97,13 +105,18 @@ def measure_processes(
 ) -> ProcessFigures:
     """Time whole processes. Raises TpchError if one fails."""
     seconds: dict[str, list[float]] = {name: [] for name in PROCESSES}
+    cpu: dict[str, list[float]] = {name: [] for name in PROCESSES}
     for done in range(rounds + 1):
         step(f"processes, round {done} of {rounds}")
         for name, command in PROCESSES.items():
-            started = time.perf_counter()
+            started, before = time.perf_counter(), _cpu_of_children()
             _output(command)
             seconds[name].append(time.perf_counter() - started)
-    return ProcessFigures(processes={name: Times(times[1:]) for name, times in seconds.items()})
+            cpu[name].append(_cpu_of_children() - before)
+    return ProcessFigures(
+        processes={name: Times(times[1:]) for name, times in seconds.items()},
+        cpu={name: Times(times[1:]) for name, times in cpu.items()},
+    )
 
 
 def measure_question(
@@ -114,16 +127,22 @@ def measure_question(
     step: Callable[[str], None] = lambda name: None,
 ) -> QuestionFigures:
     """Time a job's first question in fresh processes. Raises TpchError if one fails."""
-    found: list[dict[str, float]] = []
+    found: list[dict[str, dict[str, float]]] = []
     for done in range(rounds + 1):
         step(f"first question, round {done} of {rounds}")
         text = _output([sys.executable, "-c", _QUESTION, str(store), job])
-        found.append(msgspec.json.decode(text, type=dict[str, float]))
+        found.append(msgspec.json.decode(text, type=dict[str, dict[str, float]]))
     names = (LOAD, OPEN, ENGINE, FIRST, SECOND)
-    return QuestionFigures(
-        number=number,
-        seconds={name: Times([times[name] for times in found[1:]]) for name in names},
+    seconds, cpu = (
+        {name: Times([times[clock][name] for times in found[1:]]) for name in names}
+        for clock in ("seconds", "cpu")
     )
+    return QuestionFigures(number=number, seconds=seconds, cpu=cpu)
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _output(command: list[str]) -> bytes:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from tpch.bench.figures import Times
 from tpch.measures.record import Record
 from tpch.measures.startup import (
+    ENGINE,
     FIRST,
     HELP,
     IMPORT,
     LOAD,
+    OPEN,
     SECOND,
     ProcessFigures,
     QuestionFigures,
@@ -44,23 +46,29 @@ def startup_report(record: Record[StartupFigures]) -> str:
 
 
 def _processes(figures: ProcessFigures) -> str:
-    rows = [(name, spread(times)) for name, times in figures.processes.items()]
+    rows = [
+        (name, spread(times), spread(figures.cpu[name]))
+        for name, times in figures.processes.items()
+    ]
     imported, helped = figures.beyond_interpreter(IMPORT), figures.processes[HELP]
     bounds = (
         ("import predtrace, beyond the interpreter", imported, MOST_IMPORT),
         ("predtrace --help, whole process", helped, MOST_HELP),
     )
     lines = "\n".join(_bound(what, times, most) for what, times, most in bounds)
-    return f"{table(('process', 'ms'), rows)}\n\n{lines}"
+    return f"{table(('process', 'ms', 'CPU ms'), rows)}\n\n{lines}"
 
 
 def _questions(questions: Sequence[QuestionFigures]) -> str:
-    headings = ("query", "load", "open + engine", "first", "second", "open to first answer")
+    headings = (
+        "query", "load", "open + engine", "first", "second", "open to first answer", "its CPU",
+    )  # fmt: skip
     rows = [
         (
             f"Q{one.number}",
             *(spread(times) for times in (one.seconds[LOAD], one.starting, one.seconds[FIRST])),
             *(spread(times) for times in (one.seconds[SECOND], one.cold)),
+            milliseconds(sum(one.cpu[name].median for name in (OPEN, ENGINE, FIRST))),
         )
         for one in questions
     ]

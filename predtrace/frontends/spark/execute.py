@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,6 +89,8 @@ class Run:
     folder: Path
     cuts: Sequence[Cut]
     _relations: dict[int, JavaObject] = field(default_factory=dict)
+    _schemas: dict[str, JavaObject] = field(default_factory=dict)
+    """Of what was written, by folder: who reads it back need not open files to find out."""
 
     def run(self, keep: str, keep_output: bool) -> RunResult:
         """See `SparkPipeline.run`.
@@ -157,7 +160,8 @@ class Run:
         result = self._write(plan, columns, _folder_of(node))
         stored = self._session.read().option("__globPaths__", "false")
         path = stored_path(self.folder / result.folder)
-        relation = stored.parquet(path).queryExecution().analyzed()
+        reader = stored.schema(self._schemas[result.folder])
+        relation = reader.parquet(path).queryExecution().analyzed()
         expr_ids = self.pipeline.translation.expr_ids
         names = {
             expr_ids[column.id]: stored_name(column.id)
@@ -193,6 +197,7 @@ class Run:
                 output.columns,
                 pipeline.names,
                 pipeline.ordered,
+                json.loads(str(self._schemas[OUTPUT].json())),
             )
         if self._untouched:
             return pipeline.dataframe
@@ -247,7 +252,9 @@ class Run:
         if distinct:
             projected = builder.distinct(projected)
         path = self.folder / folder
-        writer = self._rows(self._session, projected).write()
+        dataset = self._rows(self._session, projected)
+        self._schemas[folder] = dataset.schema()
+        writer = dataset.write()
         for key, value in _WRITE_OPTIONS.items():
             writer = writer.option(key, value)
         writer.parquet(stored_path(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symbolic import types as t
 from symbolic.expr import Column
@@ -23,10 +23,17 @@ def stored_path(folder: Path) -> str:
     return f"file://{folder.resolve()}"
 
 
-def read_stored(spark: SparkSession, folder: Path) -> DataFrame:
-    """The stored files of a folder, columns under their stored names."""
+def read_stored(spark: SparkSession, folder: Path, schema: Any = None) -> DataFrame:
+    """The stored files of a folder, columns under their stored names.
+
+    Without a `schema` (in Spark's JSON form) a Spark job finds it out from a file.
+    """
     # Without globbing: a folder may be called a[1] or a*b.
     reader = spark.read.option("__globPaths__", "false")
+    if schema is not None:
+        from pyspark.sql.types import StructType
+
+        reader = reader.schema(StructType.fromJson(schema))
     return reader.parquet(stored_path(folder))
 
 
@@ -36,14 +43,16 @@ def read_output(
     columns: Sequence[Column],
     names: Sequence[str],
     ordered: bool,
+    schema: Any = None,
 ) -> DataFrame:
     """The output stored in `folder`, with its names (repeated ones too), types and order.
 
     `ordered` restores the order the rows were written in, from file names and row numbers.
+    `schema` is that of the files, as in `read_stored`.
     """
     from pyspark.sql import functions as f
 
-    stored = read_stored(spark, folder)
+    stored = read_stored(spark, folder, schema)
     if ordered:
         stored = stored.orderBy("_metadata.file_name", "_metadata.row_index")
     # Parquet has no void type: such columns are all NULL.
