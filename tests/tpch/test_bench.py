@@ -76,7 +76,7 @@ from tpch.bench.perm_query import PermQuery
 from tpch.bench.report import headline, report
 from tpch.bench.run import settings as run_settings
 from tpch.bench.summary import compared, false_positives
-from tpch.bench.systems import DEFAULT, PAGES, PRECISE, SYSTEMS
+from tpch.bench.systems import DEFAULT, PAGES, PRECISE
 from tpch.bench.systems.base import Ids, Ints, Row, Subject
 from tpch.errors import TpchError
 from tpch.indexes import remember
@@ -399,7 +399,8 @@ def test_the_command_measures_writes_and_goes_on(
 
 
 def answered(system: str, *rounds: float, **more: Any) -> Answered:
-    return Answered(system=system, times={ONE: Times(list(rounds))}, **more)
+    times = {ONE: Times(list(rounds))} if rounds else {}
+    return Answered(system=system, times=times, **more)
 
 
 def figures(number: int, *answers: Answered) -> QueryFigures:
@@ -443,12 +444,23 @@ def test_systems_are_compared_where_both_answered() -> None:
 
 
 def test_the_report_says_it_all() -> None:
-    text = report(a_run(*QUERIES))
+    capturing = [
+        answered("eager", captured={"rewritten": 0.1, "indexes": 0.2}, kept_bytes=1000),
+        answered("smokedduck", captured={"while it runs": 0.05}, plain=0.25),
+    ]
+    once = Times([0.4])
+    query = Answered(system="query", times={ONE: once, MANY: once})
+    second = figures(2, query, *QUERIES[1].answers[1:], *capturing)
+    text = report(a_run(QUERIES[0], second, QUERIES[2]))
     for words in (
         "One target by replayed: mean 100 ms over 2 queries; running those queries once: mean 300",
         "| Q1 | 1 | 200 (100 to 300) | 100 (100 to 100) | 9,000 (9,000 to 9,000) |",
         "| replayed | query | 2 | 100 | 300 | 0.35 | 0.25 to 0.50 |",
         "- Q3, replayed: too much",
+        "| replayed | 2 of 3 | Q1, Q2 |",
+        "| query | 3 of 3 | all |",
+        "| Q2 | eager | 400 | 300 | rewritten 100, indexes 200 | 0.8 | 1,000 |",
+        "| Q2 | smokedduck | 250 | 50.0 | while it runs 50.0 | 0.2 |  |",
         "are the same wherever they answered",
     ):
         assert words in text

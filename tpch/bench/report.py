@@ -104,8 +104,17 @@ def _sections(run: Run) -> Iterator[str]:
         for answer in query.answers
         if answer.obstacle
     ]
+    yield "## Answered"
+    yield table(("system", "queries", "which"), [_support(queries, name) for name in systems])
     yield "## Not answered"
     yield "\n".join(refused) if refused else "Every system answered every query."
+
+
+def _support(queries: Sequence[QueryFigures], system: str) -> tuple[str, ...]:
+    """On how many queries the system was timed, and on which."""
+    found = [q.number for q in queries if (answer := q.of(system)) is not None and answer.times]
+    which = "all" if len(found) == len(queries) else ", ".join(f"Q{number}" for number in found)
+    return system, f"{len(found)} of {len(queries)}", which
 
 
 def _captures(run: Run) -> Iterator[str]:
