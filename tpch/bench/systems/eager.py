@@ -21,9 +21,9 @@ _Short = npt.NDArray[np.int32]
 class Eager:
     """Indexes over captured row ids, both ways (LOGIC-IDX in Psallidas and Wu 2018).
 
-    Capture runs the query rewritten for each scan (their LOGIC-RID), then puts the pairs into
-    arrays of int32: lists in the order of different output rows, and in that of source rows,
-    with the starts of the lists. `captured` has the seconds of both parts.
+    Capture runs the query rewritten to carry row ids as Perm does (their LOGIC-RID), then puts the
+    pairs into arrays of int32: lists in the order of different output rows, and in that of source
+    rows, with the starts of the lists. `captured` has the seconds of both parts.
     """
 
     plain = 0.0
@@ -35,8 +35,7 @@ class Eager:
         self._numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
         scans = subject.graph.scans()
         started = time.perf_counter()
-        rewriting = Rewriting(self._reader, [[scan.id] for scan in scans])
-        found = rewriting.ids(list(self._numbers))
+        found = Rewriting(self._reader, [None]).ids(list(self._numbers))
         read = time.perf_counter()
         groups = np.array([self._numbers[row] for row in rows], np.int64)
         self._members = _Lists(groups, np.arange(len(rows)), len(self._numbers))
