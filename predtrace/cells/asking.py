@@ -63,14 +63,15 @@ def ask_cells(
         ways = derivations(graph, column)
     except Obstacle as obstacle:
         return _everything(lineage, graph, column, f"operator {obstacle.node}: {obstacle}")
-    # A constant has no sources to be computed again from.
+    # A constant has no sources to be computed again from; the row may be of its branch alone.
+    constant = not all(way.origins for way in ways)
     ways = tuple(way for way in ways if way.origins)
     _check(lineage, ways)
     if column.id not in lineage.traced_rows:
         rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
         lineage.traced_rows[column.id] = rows
     rows = lineage.traced_rows[column.id]
-    if ways and not rows:
+    if not rows and not constant:
         return _everything(lineage, graph, column, "the row was not found in a replay")
     reasons: dict[str, None] = {}
     found: Found = {}
@@ -122,7 +123,7 @@ def _collect(traced: TracedRow, column: Column, asked: Cells, found: Found) -> N
 
 def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iterator[TracedRow]:
     """The target row as often as the way gives it, with what it is made of."""
-    from predtrace.engines.spark import local_path
+    from predtrace.engines.spark_rows import local_path
 
     plan = _replay(way, set(way.origins.values()))
     link = plan.link(lineage)

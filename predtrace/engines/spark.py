@@ -7,10 +7,9 @@ into NULL, and names keep their case. Nothing is collected unless rows are asked
 
 from __future__ import annotations
 
-import urllib.parse
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from sqlglot import exp
 
 from predtrace.engines import trees
 from predtrace.engines.base import (
-    OUTPUT_ROW,
     TARGET,
     Link,
     LookedUp,
@@ -31,18 +29,24 @@ from predtrace.engines.base import (
     TargetLink,
     Targets,
     physical_name,
-    prepare_folder,
 )
 from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.limits import refuse_choices
-from predtrace.engines.literals import sql_type
-from predtrace.engines.query import FILE, ROW, Bound, Queries
+from predtrace.engines.query import Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
+from predtrace.engines.spark_rows import SparkRows
+from predtrace.engines.spark_source import (
+    address,
+    source_frame,
+    spark_errors,
+    stored_frame,
+    type_text,
+    with_addresses,
+)
 from predtrace.engines.spark_sql import SPARK
-from predtrace.engines.values import arrow_type, row_literals, with_file_dictionary
-from predtrace.errors import EngineError
+from predtrace.engines.values import arrow_type, row_literals
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
 from symbolic.types import (
@@ -52,8 +56,6 @@ from symbolic.types import (
     Decimal,
     Float,
     Integer,
-    Null,
-    Opaque,
     String,
     Timestamp,
 )
@@ -117,18 +119,6 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
     return session
 
 
-@contextmanager
-def _spark_errors() -> Iterator[None]:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
-        raise EngineError(f"Spark could not evaluate this: {first}") from error
-
-
 class SparkEvaluation:
     """One question: stored tables, bound rows and sources are views of its session."""
 
@@ -143,7 +133,7 @@ class SparkEvaluation:
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
-        with _spark_errors():
+        with spark_errors():
             name = self._bound(link).name
             if link in self._local:
                 return self._local[link]
@@ -151,7 +141,7 @@ class SparkEvaluation:
 
     def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
         """The union, by row identity, of what several scans of one source select."""
-        with _spark_errors():
+        with spark_errors():
             bounds = [self._bound(request.link) for request in requests]
             query = self._rows_query(requests, bounds, identity=False)
             if query.needs_identity:
@@ -160,36 +150,17 @@ class SparkEvaluation:
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> SparkRows:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
-        with _spark_errors():
+        with spark_errors():
             source = self._source(request.source, request.columns, identity=False)
-            frame = self.session.createDataFrame(self._with_addresses(ids)).coalesce(1)
+            frame = self.session.createDataFrame(with_addresses(self.session, ids)).coalesce(1)
             query = FetchQuery(self._queries, request, source, self._view(frame, "ids"))
         return SparkRows(self, request.source, query)
-
-    def _with_addresses(self, row_ids: pa.Table) -> pa.Table:
-        """Row ids with files as Spark names them in a row's metadata, each way that it may."""
-        import pyarrow as pa
-
-        named = with_file_dictionary(row_ids)
-        index = named.schema.get_field_index(FILE)
-        files = named.column(index).unify_dictionaries().combine_chunks()
-        paths = self.session._jvm.org.apache.spark.paths.SparkPath
-        given = files.dictionary.to_pylist()
-        full = [paths.fromPathString(_address(file)).urlEncoded() for file in given]
-        # Versions of Spark differ in how they write the empty host of a local file.
-        short = [address.replace("file:///", "file:/", 1) for address in full]
-        return pa.concat_tables(
-            named.set_column(
-                index, FILE, pa.DictionaryArray.from_arrays(files.indices, names).cast(pa.string())
-            )
-            for names in ([full, short] if full != short else [full])
-        )
 
     def _rows_query(
         self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
     ) -> RowsQuery:
         def scanned(request: ScanRequest) -> exp.Expr:
-            with _spark_errors():
+            with spark_errors():
                 return self._source(request.source, request.columns, identity=identity)
 
         return RowsQuery(self._queries, requests, scanned, bounds)
@@ -198,21 +169,21 @@ class SparkEvaluation:
         """Compute the link's node; write its distinct rows as Parquet files."""
         columns = [exp.column(physical_name(column.id)) for column in link.columns]
         query = exp.select(*columns).distinct().from_(self._replayed(link))
-        with _spark_errors():
+        with spark_errors():
             writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
-            writer.parquet(_address(str(folder)))
+            writer.parquet(address(str(folder)))
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Nothing to find out: Spark reads what Spark has read."""
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with what is known of the bound row put in."""
-        with _spark_errors():
+        with spark_errors():
             return self._queries.readable_predicate(request, self._bound(request.link))
 
     def dataframe(self, query: exp.Query) -> DataFrame:
         """The result of a query, not computed yet."""
-        with _spark_errors():
+        with spark_errors():
             return self.session.sql(query.sql("spark"))
 
     # -- views
@@ -236,7 +207,7 @@ class SparkEvaluation:
         from pyspark.sql.types import StructType
 
         types = [(TARGET, "BIGINT")]
-        types += [(physical_name(column.id), _type_text(column)) for column in columns]
+        types += [(physical_name(column.id), type_text(column)) for column in columns]
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
         return self.session.createDataFrame(rows, schema).coalesce(1)
 
@@ -246,7 +217,7 @@ class SparkEvaluation:
             return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
         parent = self._bound(link.parent)
         if isinstance(link, StoredLink):
-            source = self._view(self._stored(link), "stored")
+            source = self._view(stored_frame(self.session, link), "stored")
         else:
             source = self._replayed(link)
         if isinstance(link, ReplayedLink) and link.identities:
@@ -343,47 +314,9 @@ class SparkEvaluation:
         """The only value of a query."""
         return self.dataframe(query).collect()[0][0]
 
-    def _stored(self, link: StoredLink) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        reader = self.session.read.option("__globPaths__", "false")
-        stored = reader.parquet(_address(link.folder))
-        found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
-        own = [
-            _read_column(physical_name(column.id), column)
-            for column in link.columns
-            if column.id not in found
-        ]
-        if link.numbers is None:
-            return stored.select(*own)
-        output = reader.parquet(_address(link.output))
-        first = f.lit(None)
-        for file in link.numbers.files:
-            first = f.when(f.col("_metadata.file_name") == file.name, file.first).otherwise(first)
-        shared = [
-            _read_column(physical_name(found[column.id]), column)
-            for column in link.columns
-            if column.id in found
-        ]
-        numbered = output.select(*shared, (first + f.col("_metadata.row_index")).alias(OUTPUT_ROW))
-        rows = stored.select(*own, OUTPUT_ROW).join(numbered, OUTPUT_ROW)
-        return rows.select(*(physical_name(column.id) for column in link.columns))
-
     def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
-        """The source as a view with physical names, ``file`` and ``row``."""
-        from pyspark.sql import functions as f
-
-        frame = _read(self.session, source)
-        taken = [_read_column(column.name, column) for column in columns]
-        if source.has_row_numbers:
-            taken += [f.col("_metadata.file_path").alias(FILE)]
-            taken += [f.col("_metadata.row_index").alias(ROW)]
-        else:
-            # A number that tells rows apart within one query: being non-deterministic, it
-            # keeps filters above it, so that every read of the query counts the same rows.
-            number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
-            taken += [f.lit("").alias(FILE), number.alias(ROW)]
-        return self._view(frame.select(*taken), "source")
+        """The source as a view (see `source_frame`)."""
+        return self._view(source_frame(self.session, source, columns, identity=identity), "source")
 
 
 def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -399,142 +332,3 @@ def _release(frame: DataFrame) -> None:
 
     with suppress(Py4JError, OSError):
         frame.unpersist()
-
-
-def _read_column(name: str, column: Column) -> Any:
-    """A stored column under its physical name.
-
-    Floats are read through a function: files' statistics leave NaN out, and Spark would
-    skip row groups by them all the same.
-    """
-    from pyspark.sql import functions as f
-
-    read = f.col(_quoted(name))
-    if isinstance(column.type, Float):
-        read = f.nanvl(read, read)
-    return read.alias(physical_name(column.id))
-
-
-def _type_text(column: Column) -> str:
-    if isinstance(column.type, Null):
-        return "VOID"
-    return sql_type(column.type, "spark").sql("spark")
-
-
-def _read(session: SparkSession, source: Source) -> DataFrame:
-    """The source as the job read it: same format, options and columns."""
-    reader = session.read.format(source.format).option("__globPaths__", "false")
-    for key, value in source.options.items():
-        if key.lower() not in ("path", "paths"):
-            reader = reader.option(key, value)
-    if not any(isinstance(column.type, Opaque) for column in source.columns):
-        reader = reader.schema(
-            ", ".join(f"{_quoted(column.name)} {_type_text(column)}" for column in source.columns)
-        )
-    return reader.load([_address(root) for root in source.roots])
-
-
-def _address(path: str) -> str:
-    """A local path as Spark is to be given it, whatever the default file system."""
-    return path if "://" in path else f"file://{Path(path).resolve()}"
-
-
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("spark")
-
-
-class SparkRows:
-    """Selected source rows (see `base.Rows`)."""
-
-    def __init__(
-        self, evaluation: SparkEvaluation, source: Source, query: RowsQuery | FetchQuery
-    ) -> None:
-        self._evaluation = evaluation
-        self._source = source
-        self._query = query
-
-    def dataframe(self, columns: Sequence[str] | None = None) -> DataFrame:
-        """The rows as a DataFrame, not computed yet."""
-        return self._evaluation.dataframe(self._query.rows(columns))
-
-    def count(self) -> int:
-        """How many rows."""
-        frame = self._evaluation.dataframe(self._query.count())
-        with _spark_errors():
-            return int(frame.collect()[0][0])
-
-    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some `limit` of the rows."""
-        return _arrow(self.dataframe(columns).limit(limit))
-
-    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All rows, collected to the driver."""
-        return _arrow(self.dataframe(columns))
-
-    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows as a stream of batches; the driver holds one partition at a time."""
-        import pyarrow as pa
-
-        def packed(batches: Iterator[Any]) -> Iterator[Any]:
-            # Runs on the workers: nested, so that they need not have this package.
-            import pyarrow
-
-            for batch in batches:
-                sink = pyarrow.BufferOutputStream()
-                with pyarrow.ipc.new_stream(sink, batch.schema) as writer:
-                    writer.write_batch(batch)
-                yield pyarrow.record_batch([[sink.getvalue().to_pybytes()]], ["batch"])
-
-        with _spark_errors():
-            for row in self.dataframe(columns).mapInArrow(packed, "batch binary").toLocalIterator():
-                yield from pa.ipc.open_stream(row["batch"])
-
-    def row_ids(self) -> pa.Table:
-        """Per row `file` (dictionary encoded) and `row`."""
-        if not self._source.has_row_numbers:
-            raise EngineError(
-                f"source {self._source.name} is {self._source.format}, which has no row numbers; "
-                "take the rows themselves (to_arrow), or keep the source as Parquet"
-            )
-        found = with_file_dictionary(_arrow(self._evaluation.dataframe(self._query.row_ids())))
-        return _with_local_paths(found)
-
-    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
-        """The row ids as batches; the driver holds all of them."""
-        yield from self.row_ids().to_batches()
-
-    def write_parquet(self, folder: Path) -> None:
-        """Write the rows as Parquet files into `folder`."""
-        prepare_folder(folder)
-        with _spark_errors():
-            self.dataframe().write.mode("append").parquet(_address(str(folder)))
-
-    def sql(self) -> str:
-        """The query that selects the rows."""
-        return self._query.rows(None).sql("spark", pretty=True)
-
-
-def _arrow(frame: DataFrame) -> pa.Table:
-    with _spark_errors():
-        return frame.toArrow()
-
-
-def _with_local_paths(row_ids: pa.Table) -> pa.Table:
-    """Spark's percent-encoded addresses as plain paths."""
-    import pyarrow as pa
-
-    index = row_ids.schema.get_field_index(FILE)
-    if not row_ids.num_rows:
-        return row_ids
-    encoded = row_ids.column(index).unify_dictionaries().combine_chunks()
-    plain = pa.array([local_path(value) for value in encoded.dictionary.to_pylist()], pa.string())
-    decoded = pa.DictionaryArray.from_arrays(encoded.indices, plain)
-    return row_ids.set_column(index, FILE, decoded)
-
-
-def local_path(address: str) -> str:
-    """A file's address without its scheme, if local, and without percent-encoding."""
-    scheme, separator, rest = address.partition(":")
-    if separator and scheme == "file":
-        return "/" + urllib.parse.unquote(rest).lstrip("/")
-    return urllib.parse.unquote(address)

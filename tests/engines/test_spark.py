@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from predtrace.engines.base import Targets
-from predtrace.engines.spark import SparkEngine, local_path
+from predtrace.engines.spark import SparkEngine
+from predtrace.engines.spark_rows import local_path
 from predtrace.errors import EngineError
 from predtrace.jobs.model import Source
 from symbolic.expr import Column, Literal, call, conjunction, same
