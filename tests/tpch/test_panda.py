@@ -148,6 +148,14 @@ def grouped(*keys: Column, below: int = 3) -> GroupBy:
 GRAPHS = {
     "a scan": ([LEFT], False),
     "a group of a scan": ([LEFT, grouped(A, below=1)], False),
+    "a filter on an input": (
+        [
+            LEFT,
+            Filter(id=3, input=1, condition=call("lt", B, Literal(3, INTEGER))),
+            grouped(A, below=3),
+        ],
+        False,
+    ),
     "a join that shows its columns": ([LEFT, RIGHT, JOIN], False),
     "keys that tell the other side's": ([LEFT, RIGHT, JOIN, grouped(A, C)], False),
     "keys that do not": ([LEFT, RIGHT, JOIN, grouped(A)], True),
