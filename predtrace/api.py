@@ -154,10 +154,12 @@ class Trace:
         result = self._pipeline.run(folder, cuts, splitting, keep_output)
         work = Commit(self._pipeline, writer, plans, keep, result, started)
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
+            frame = result.dataframe
             work.start()
-            return JobHandle(writer.id, self._pipeline.spark, result.dataframe, work=work)
+            return JobHandle(writer.id, self._pipeline.spark, frame, work=work)
+        # A stored output is read where it is when somebody asks for it.
+        frame = None if result.output is not None else result.dataframe
         record, final = work.commit()
-        frame = None if record.output is not None else result.dataframe
         return JobHandle(writer.id, self._pipeline.spark, frame, record=record, folder=final)
 
 

@@ -180,13 +180,18 @@ class InferenceMeter:
 
 @contextmanager
 def counted_calls(frame: DataFrame) -> Iterator[list[int]]:
-    """Counts the calls into a DataFrame's JVM, in the one item of the list."""
+    """Counts the calls into a DataFrame's JVM, in the one item of the list.
+
+    Left out is that objects are let go: when that happens is up to garbage collection.
+    """
+    from py4j.protocol import MEMORY_COMMAND_NAME
+
     client = frame._jdf._gateway_client
     send, count = client.send_command, [0]
 
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        count[0] += 1
-        return send(*args, **kwargs)
+    def counting(command: str, *args: Any, **kwargs: Any) -> Any:
+        count[0] += not command.startswith(MEMORY_COMMAND_NAME)
+        return send(command, *args, **kwargs)
 
     client.send_command = counting
     try:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,17 +62,23 @@ class Cut(Protocol):
 class RunResult:
     """What a run has stored.
 
-    `intermediates` is by operator; it is complete after `finish`. `dataframe` is the
-    pipeline's result: read from where it was stored, else not computed yet. `timings`
-    are seconds per step.
+    `intermediates` is by operator; it is complete after `finish`. `timings` are seconds
+    per step.
     """
 
     output: StoredResult | None
-    dataframe: DataFrame
     intermediates: dict[int, StoredResult]
     timings: dict[str, float]
     _run: Run
     _late: Mapping[int, tuple[Column, ...]]
+
+    @cached_property
+    def dataframe(self) -> DataFrame:
+        """The pipeline's result: read from where it was stored, else not computed yet.
+
+        To be asked for first while the run's folder has its name.
+        """
+        return self._run.dataframe(self.output)
 
     def finish(self) -> None:
         """Store the intermediates that a ``late`` run has left for afterwards."""
@@ -122,7 +129,7 @@ class Run:
             if graph.root in inline:
                 stored[graph.root] = output
         late = {node: columns for node, columns in wanted.items() if node not in inline}
-        return RunResult(output, self._dataframe(output), stored, timings, self, late)
+        return RunResult(output, stored, timings, self, late)
 
     def store_beside(
         self, node: int, columns: tuple[Column, ...], timings: dict[str, float]
@@ -186,7 +193,8 @@ class Run:
         # constant: intermediates stored later then see the same one.
         return not self._relations and not self.pipeline.time_dependent
 
-    def _dataframe(self, output: StoredResult | None) -> DataFrame:
+    def dataframe(self, output: StoredResult | None) -> DataFrame:
+        """The result, over the stored output if there is one."""
         from pyspark.sql import DataFrame
 
         pipeline = self.pipeline
