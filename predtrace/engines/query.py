@@ -21,6 +21,7 @@ from predtrace.engines.base import (
     ScanRequest,
     physical_name,
 )
+from predtrace.engines.blocks import filler
 from predtrace.engines.literals import number, sql_literal, sql_type
 from predtrace.engines.predicates import Key, filter_form, may_be_null, split
 from predtrace.engines.sql import Compiler
@@ -204,7 +205,7 @@ class Queries:
         match = plain.match(source, request.predicate, bound)
         if cut is not None:
             match = msgspec.structs.replace(match, body=cut(match.body))
-        return match.finish(*columns).subquery(copy=False)
+        return match.finish(*(columns or [filler()])).subquery(copy=False)
 
     def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""

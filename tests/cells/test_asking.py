@@ -101,6 +101,14 @@ CASES: dict[str, tuple[str, Row, Any, dict[str, dict[int, list[Any]]]]] = {
     "no such element": ("SELECT k, get(a, 7) AS e FROM r", (1, None), [()], {}),
     "an empty array": ("SELECT k, reverse(a) AS e FROM r", (4, []), None, {}),
     "a NULL array": ("SELECT k, reverse(a) AS e FROM r", (3, None), None, {}),
+    "a constant of one branch": (
+        "SELECT 1 AS k, array(k, 7) AS e FROM r UNION ALL SELECT 2, array(8, 9) FROM r",
+        (2, [8, 9]), None, {},
+    ),
+    "beside a scan of which no column is needed": (
+        "SELECT 1 AS k, reverse(y.b) AS e FROM r x CROSS JOIN r y", (1, [2, 1, 3]), [0],
+        {"r2.b": {0: [2]}},
+    ),
     "constants": ("SELECT k, array(1, 2) AS e FROM r", (3, [1, 2]), None, {}),
 }  # fmt: skip
 
