@@ -88,7 +88,12 @@ def test_other_sizes(name: str) -> None:
         new = rng.random((17, 31))
         ours, captured = (operation(one.array("s0", new)) for one in (t, plain))
     assert reused(t) == len(t.store.catalogue.operations) - 1
-    assert answers([ours], [new]) == answers([captured], [new])
+    for one in t.store.catalogue.lineage:
+        ((found,), (expected,)) = (
+            store.tables(one.output, one.input) for store in (t.store, plain.store)
+        )
+        assert found.decompress().same_as(expected.decompress())
+    assert ours.name == captured.name
     assert ours.lineage.backward([(0,) * ours.ndim], to="s0").label is Quality.OBSERVED
 
 

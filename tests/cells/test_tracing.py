@@ -173,7 +173,7 @@ def test_moved_cells_are_those_that_brute_force_finds(expr: Expr, row: Row) -> N
 
 
 @given(expr=programs(choosing), row=rows(nulls=True))
-@settings(max_examples=count(120))
+@settings(max_examples=count(90))
 def test_no_cell_is_missing_where_values_decide(expr: Expr, row: Row) -> None:
     """Changes are too small to decide otherwise; what decided counts as well."""
     found, _ = traced(expr, row)
