@@ -301,10 +301,10 @@ class JobHandle:
     ) -> JobHandle:
         """Store now, from unchanged sources, the intermediate results that the job lacks.
 
-        Many questions are then look-ups. Does nothing where all are there. Raises
-        SourceError if a source changed since the job, NonDeterministicError if another
-        run need not give what the job had, EngineError or StoreError if it cannot be
-        done; the job stays as it was then.
+        Many questions are then look-ups. What is stored, now or by the run, is made as small
+        as the output allows (`predtrace.reducing`). Raises SourceError if a source changed
+        since the job, NonDeterministicError if another run need not give what the job had,
+        EngineError or StoreError if it cannot be done; the job stays as it was then.
         """
         from predtrace.building import build
 

@@ -44,7 +44,8 @@ def build(job: Job, folder: Path, engine: str, spark: SparkSession | None) -> Jo
     missing = [(plan.aggregates, item) for plan, items in wanted for item in items]
     for _, item in missing:
         refuse_unrepeatable(graph, item.node)
-    check_sources(job.sources)
+    if missing:
+        check_sources(job.sources)
     columns = _columns_by_node(item for _, item in missing)
     stored: dict[int, StoredResult] = {}
     for node, kept in columns.items():

@@ -235,7 +235,7 @@ def build(
     format: FormatOption = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Store now what an old job's questions look up, from unchanged sources."""
+    """Store now what an old job's questions look up, as small as can be, from unchanged sources."""
     from predtrace.commands import build_job
 
     build_job(job, store, engine=engine.value, as_json=format is Format.json)
