@@ -141,9 +141,15 @@ class DuckDBEvaluation:
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
         source = self._source(request.source, request.columns)
-        kind = file_type(tuple(file.path for file in request.source.files))
-        name, _ = self._copied(ids, f"SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given")
-        return DuckDBRows(self, FetchQuery(self._queries, request, source, trees.table(name)))
+        files = tuple(file.path for file in request.source.files)
+        one_file = len(files) == 1
+        if one_file:
+            name, _ = self._copied(ids.drop_columns([FILE]), "FROM given")
+        else:
+            kind = file_type(files)
+            name, _ = self._copied(ids, f"SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given")
+        query = FetchQuery(self._queries, request, source, trees.table(name), one_file=one_file)
+        return DuckDBRows(self, query)
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node; write its distinct rows as one Parquet file."""

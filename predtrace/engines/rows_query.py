@@ -108,16 +108,24 @@ class FetchQuery:
     """The queries over rows of a source that are known by ``file`` and ``row``.
 
     `source` is the scanned relation, `ids` a relation of ``file`` and ``row``, and of
-    ``target`` with numbered targets.
+    ``target`` with numbered targets. Of a source that is one file, `one_file`, the ids need
+    not name it.
     """
 
     def __init__(
-        self, queries: Queries, request: ScanRequest, source: exp.Expr, ids: exp.Expr
+        self,
+        queries: Queries,
+        request: ScanRequest,
+        source: exp.Expr,
+        ids: exp.Expr,
+        *,
+        one_file: bool = False,
     ) -> None:
         self._numbered = queries.numbered
         self._columns = request.columns
         self._source = source
         self._ids = ids
+        self._same_row = _same_row((ROW,) if one_file else (FILE, ROW))
 
     def count(self) -> exp.Query:
         """How many rows."""
@@ -144,14 +152,13 @@ class FetchQuery:
 
     def _fetched(self, values: Sequence[exp.Expr]) -> exp.Select:
         body = trees.select(*values, source=aliased(self._source.copy(), "s"))
-        return trees.joined(body, aliased(self._ids.copy(), "u"), "inner", _same_row())
+        kind = "inner" if self._numbered else "semi"
+        return trees.joined(body, aliased(self._ids.copy(), "u"), kind, self._same_row.copy())
 
 
-def _same_row() -> exp.Expr:
+def _same_row(identity: Sequence[str] = (FILE, ROW)) -> exp.Expr:
     """Whether ``s`` and ``u`` are the same row."""
-    parts = (
-        exp.EQ(this=of_source(name), expression=trees.column(name, "u")) for name in (FILE, ROW)
-    )
+    parts = (exp.EQ(this=of_source(name), expression=trees.column(name, "u")) for name in identity)
     return exp.and_(*parts, copy=False)
 
 
