@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,9 +154,10 @@ class Trace:
         result = self._pipeline.run(folder, cuts, splitting, keep_output)
         work = Commit(self._pipeline, writer, plans, keep, result, started)
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
-            frame = result.dataframe
             work.start()
-            return JobHandle(writer.id, self._pipeline.spark, frame, work=work)
+            return JobHandle(
+                writer.id, self._pipeline.spark, early=lambda: result.dataframe, work=work
+            )
         # A stored output is read where it is when somebody asks for it.
         frame = None if result.output is not None else result.dataframe
         record, final = work.commit()
@@ -187,6 +188,7 @@ class JobHandle:
         record: Job | None = None,
         folder: Path | None = None,
         work: Commit | None = None,
+        early: Callable[[], DataFrame] | None = None,
     ) -> None:
         self.id = job_id
         self._spark = spark
@@ -194,6 +196,7 @@ class JobHandle:
         self._record = record
         self._folder = folder
         self._work = work
+        self._early = early
 
     def wait(self) -> JobHandle:
         """Wait until the job is saved; the handle itself. Raises StoreError if it cannot be."""
@@ -223,7 +226,8 @@ class JobHandle:
         Raises PredTraceError if the output was not kept, or there is no Spark session.
         """
         if self._frame is None:
-            self._frame = self._read_output()
+            at_once = self._early if self._record is None else None
+            self._frame = (at_once or self._read_output)()
         return self._frame
 
     def _read_output(self) -> DataFrame:

@@ -75,6 +75,8 @@ class Commit:
         if self._keep == "late":
             given, record = record, reduced(record, incomplete)
             sweep(incomplete, given, record)
+            # Whoever asks for it from now on gets it; before, it was made when it was asked for.
+            _ = self._result.dataframe
         final = self._writer.commit(record).resolve()
         if self._keep == "late" or record.output is None:
             _leave_way(incomplete, final)
