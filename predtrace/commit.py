@@ -61,7 +61,7 @@ class Commit:
 
     def _work(self) -> None:
         try:
-            self._done = self.commit()
+            self._done = self._commit(in_background=True)
         except BaseException as error:  # reported by `wait`
             self._error = error
             # The output that was handed over is read from these files.
@@ -69,16 +69,20 @@ class Commit:
 
     def commit(self) -> tuple[Job, Path]:
         """Store what is missing and save the job; its record and folder."""
+        return self._commit(in_background=False)
+
+    def _commit(self, in_background: bool) -> tuple[Job, Path]:
         self._result.finish()
         incomplete = self._writer.folder.resolve()
         record = self._record()
         if self._keep == "late":
             given, record = record, reduced(record, incomplete)
             sweep(incomplete, given, record)
+        if in_background:
             # Whoever asks for it from now on gets it; before, it was made when it was asked for.
             _ = self._result.dataframe
         final = self._writer.commit(record).resolve()
-        if self._keep == "late" or record.output is None:
+        if in_background or record.output is None:
             _leave_way(incomplete, final)
         return record, final
 

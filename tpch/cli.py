@@ -18,6 +18,9 @@ from tpch.twist import twist
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Scale 1 on a local master does not fit into Spark's own gigabyte.
+_ROOM = {"spark.driver.memory": "4g"}
+
 Scale = Annotated[float, typer.Option("--sf", help="Scale factor; 1 is 6 million lineitems.")]
 Twisted = Annotated[
     bool, typer.Option("--twisted", help="Data with NULLs, ties and duplicates, where all bites.")
@@ -83,6 +86,6 @@ def session(master: str) -> Iterator[SparkSession]:
 
     with ExitStack() as stack:
         with Console(stderr=True).status("start Spark …"):
-            settings = {"spark.master": master, "spark.app.name": "tpch"}
+            settings = {"spark.master": master, "spark.app.name": "tpch", **_ROOM}
             spark = stack.enter_context(local_session(settings))
         yield spark

@@ -2,7 +2,8 @@
 
 The plain run writes the query's result as Parquet, as a stored run does; what is compared is
 the time until the result is there. With ``keep="late"`` the intermediates are stored after that,
-before the next run begins.
+before the next run begins. The JVM collects its garbage before each run, so that none pays for
+the one before it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 PLAIN, INLINE, LATE = "plain", "inline", "late"
 KINDS = (PLAIN, INLINE, LATE)
+# Each kind follows each other one as often, and none profits from its place.
+_ORDERS = tuple(permutations(KINDS))
 
 
 class OverheadFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +83,7 @@ class OverheadMeter:
         self._traced, self._late = [], []
         seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for done in range(self._rounds + 1):
-            # Each kind follows each other one: nothing profits from its place alone.
-            for kind in (*KINDS[done % 3 :], *KINDS[: done % 3]):
+            for kind in _ORDERS[done % len(_ORDERS)]:
                 self._step(f"{kind}, round {done} of {self._rounds}")
                 seconds[kind].append(self._run(number, kind))
         return OverheadFigures(
@@ -95,6 +98,7 @@ class OverheadMeter:
 
     def _run(self, number: int, kind: str) -> float:
         frame = self._frame(number)
+        frame.sparkSession.sparkContext._jvm.System.gc()
         try:
             return self._plain(frame) if kind == PLAIN else self._keeping(frame, kind)
         finally:

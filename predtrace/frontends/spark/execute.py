@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from predtrace.errors import StoreError
 from predtrace.files import measure
-from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
 from pushdown.needs import needed_columns
@@ -183,9 +183,13 @@ class Run:
         graph = self.pipeline.graph
         if not self._untouched:
             return self._write(self._plan(graph.root), graph.output(), OUTPUT)
+        columns = graph.output()
         plan = self.pipeline.dataframe._jdf.queryExecution().analyzed()
-        attributes = list(items(plan.output()))
-        return self._write_attributes(plan, attributes, graph.output(), OUTPUT)
+        if any(isinstance(column.type, t.Null) for column in columns):
+            return self._write_attributes(plan, list(items(plan.output())), columns, OUTPUT)
+        # One call instead of several per column: they would be what a late run costs.
+        names = scala_seq(self.pipeline.translation.builder.jvm, map(_name, columns))
+        return self._write_rows(self._rows(self._session, plan).toDF(names), columns, OUTPUT)
 
     @property
     def _untouched(self) -> bool:
@@ -259,8 +263,12 @@ class Run:
         )
         if distinct:
             projected = builder.distinct(projected)
+        return self._write_rows(self._rows(self._session, projected), columns, folder)
+
+    def _write_rows(
+        self, dataset: JavaObject, columns: tuple[Column, ...], folder: str
+    ) -> StoredResult:
         path = self.folder / folder
-        dataset = self._rows(self._session, projected)
         self._schemas[folder] = dataset.schema()
         writer = dataset.write()
         for key, value in _WRITE_OPTIONS.items():
@@ -268,6 +276,10 @@ class Run:
         writer.parquet(stored_path(path))
         rows, size = measure(path)
         return StoredResult(folder=folder, columns=columns, rows=rows, bytes=size)
+
+
+def _name(column: Column) -> str:
+    return stored_name(column.id)
 
 
 def _folder_of(node: int) -> str:
