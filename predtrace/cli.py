@@ -141,7 +141,7 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run a query on Spark and save what its lineage needs as a job."""
-    from predtrace.commands import run_query
+    from predtrace.commands.running import run_query
 
     run_query(
         query,
@@ -157,6 +157,32 @@ def run(
 
 @app.command()
 @reports_errors
+def record(
+    query: QueryFile,
+    tables: Tables,
+    store: Store = Path("lineage"),
+    aggregates: Annotated[
+        RunAggregates, typer.Option(help=RunAggregates.__doc__)
+    ] = RunAggregates.minimal,
+    conf: Conf = None,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Save a query that ran before as a job, without running it; its sources must be unchanged."""
+    from predtrace.commands.running import record_query
+
+    record_query(
+        query,
+        tables,
+        store,
+        aggregates=aggregates.value,
+        settings=_settings(conf),
+        as_json=format is Format.json,
+    )
+
+
+@app.command()
+@reports_errors
 def explain(
     query: QueryFile,
     tables: Tables,
@@ -166,7 +192,7 @@ def explain(
     debug: Debug = False,
 ) -> None:
     """Show how the lineage of a query is found: predicates, intermediates and why."""
-    from predtrace.commands import explain_query
+    from predtrace.commands.running import explain_query
 
     explain_query(
         query,
@@ -206,7 +232,7 @@ def lineage(
     debug: Debug = False,
 ) -> None:
     """Show the source rows that led to rows of a job's output."""
-    from predtrace.commands import answer
+    from predtrace.commands.asking import answer
 
     if (where is None) == (not row):
         raise typer.BadParameter("give the target with either --where or --row")
@@ -236,7 +262,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Store now what an old job's questions look up, as small as can be, from unchanged sources."""
-    from predtrace.commands import build_job
+    from predtrace.commands.jobs import build_job
 
     build_job(job, store, engine=engine.value, as_json=format is Format.json)
 
@@ -264,7 +290,7 @@ def index(
     debug: Debug = False,
 ) -> None:
     """Index a job's output rows by source row numbers: questions are then look-ups."""
-    from predtrace.index.commands import build_index
+    from predtrace.commands.index import build_index
 
     build_index(
         job,
@@ -300,7 +326,7 @@ def forward(
     debug: Debug = False,
 ) -> None:
     """Show which output rows some source rows reach; needs an index."""
-    from predtrace.index.commands import show_forward
+    from predtrace.commands.index import show_forward
 
     if (where is None) == (not row):
         raise typer.BadParameter("give the source rows with either --where or --row")
@@ -323,7 +349,7 @@ def jobs(
     store: Store = Path("lineage"), format: FormatOption = Format.table, debug: Debug = False
 ) -> None:
     """List the jobs of a store."""
-    from predtrace.commands import list_jobs
+    from predtrace.commands.jobs import list_jobs
 
     list_jobs(store, as_json=format is Format.json)
 
@@ -337,7 +363,7 @@ def doctor(
     debug: Debug = False,
 ) -> None:
     """Check that this machine has what predtrace needs."""
-    from predtrace.commands import examine
+    from predtrace.commands.jobs import examine
 
     if not examine(store, with_spark=spark, as_json=format is Format.json):
         raise typer.Exit(1)

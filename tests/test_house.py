@@ -30,7 +30,10 @@ def test_imports_are_light(statement: str) -> None:
     assert loaded_by(statement) == set()
 
 
-@pytest.mark.parametrize("name", ["api", "commands", "jobs.store", "jobs.model", "lineage"])
+@pytest.mark.parametrize(
+    "name",
+    ["api", "commands.asking", "commands.jobs", "jobs.store", "jobs.model", "lineage"],
+)
 def test_jobs_are_read_without_engines(name: str) -> None:
     assert loaded_by(f"import predtrace.{name}") == set()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,6 +28,7 @@ from predtrace.errors import (
     TargetError,
 )
 from predtrace.index.file import JobIndex
+from predtrace.index.lookup import close_together
 from predtrace.index.numbering import RowNumbers
 from predtrace.index.outputs import Output
 from predtrace.jobs.model import Source, SourceFile
@@ -261,6 +263,26 @@ def test_rows_are_fetched_by_number(tmp_path: Path) -> None:
         assert one.head(1, ["pay"]).column_names == ["target", "pay"]
     answer.scans[0].write_parquet(tmp_path / "out")
     assert pq.read_table(tmp_path / "out").num_rows == answer.scans[0].count()
+
+
+@given(st.lists(st.integers(0, 40_000_000), max_size=60), st.integers(0, 30))
+def test_the_first_rows_shown_are_near_each_other(numbers: list[int], limit: int) -> None:
+    known = np.array(sorted(numbers), np.int64)
+    places = close_together(known, limit)
+    assert len(places) == min(limit, len(known))
+    assert (np.diff(places) > 0).all()
+    stretches = len(set((known[places] >> 17).tolist()))
+    assert stretches <= len(set((known[:limit] >> 17).tolist()))
+
+
+def test_the_first_rows_shown_of_a_large_answer() -> None:
+    everything = np.arange(300_000)
+    for limit in (20, 1 << 17, 200_000, 400_000):
+        assert np.array_equal(close_together(everything, limit), everything[:limit])
+    scattered = np.sort(
+        np.concatenate([np.arange(0, 1 << 24, 1 << 17), [5 << 17 | 3, 5 << 17 | 9]])
+    )
+    assert (scattered[close_together(scattered, 4)] >> 17).tolist() == [0, 5, 5, 5]
 
 
 def split_source(job: JobHandle) -> JobHandle:

@@ -133,6 +133,18 @@ def test_a_late_run_is_stored_before_spark_stops(tables: Path) -> None:
     assert listed["id"] == found["id"]
 
 
+def test_a_query_that_ran_before_is_recorded_and_asked(tables: Path) -> None:
+    store = ["--store", tables / "recorded"]
+    arguments = [tables / "query.sql", "--tables", tables, *store]
+    found = json.loads(predtrace("record", *arguments, "--format", "json"))
+    (listed,) = json.loads(predtrace("jobs", *store, "--format", "json"))
+    assert (listed["id"], listed["rows"]) == (found["id"], None)
+    target = ["--where", "o_priority = 'high'", "--format", "json"]
+    answer = json.loads(predtrace("lineage", found["id"], *store, *target))
+    assert answer["mode"] == "replayed"
+    assert rows(answer, "items") == [[1, True], [1, True]]
+
+
 def test_explain(tables: Path) -> None:
     text = predtrace("explain", tables / "query.sql", "--tables", tables)
     assert "semi join" in text

@@ -1,9 +1,9 @@
-"""The commands that measure: ``python -m tpch inference|overhead|startup|growth``."""
+"""The commands that measure: ``python -m tpch inference|overhead|startup|layouts|growth``."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ Json = Annotated[
 
 def add_commands(app: typer.Typer) -> None:
     """Register the commands."""
-    for command in (inference, overhead, startup, growth):
+    for command in (inference, overhead, startup, layouts, growth):
         app.command()(command)
 
 
@@ -151,6 +151,74 @@ def startup(
         return one
 
     _until_cut(lambda: each(numbers, prepare, "processes"), lambda: startup_report(book.record))
+
+
+def layouts(
+    sf: Scale = 1.0,
+    queries: Queries = "3,4,10,18",
+    data: Data = None,
+    store: Annotated[
+        Path, typer.Option("--store", help="A store per layout in it; missing jobs are run.")
+    ] = Path("lineage-layouts"),
+    names: Annotated[
+        str, typer.Option("--layouts", help="Some of those that there are; all without.")
+    ] = "",
+    rounds: Rounds = 5,
+    json_file: Json = None,
+    master: Master = "local[*]",
+) -> None:
+    """Time questions over the same rows: sorted, in many files, partitioned, with bloom filters."""
+    import predtrace
+    from tpch.indexes import jobs_of
+    from tpch.layouts import LAYOUTS, write_layout
+    from tpch.measures.layouts import LayoutFigures, LayoutMeter
+    from tpch.measures.layouts_report import layouts_report
+    from tpch.measures.record import Book, load
+
+    numbers = query_numbers(queries)
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or list(LAYOUTS)
+    plain = make_data(sf, data, twisted=False)
+    settings = {"scale": sf, "rounds": rounds, "layouts": ",".join(chosen)}
+    book = Book(json_file or Path(f"layouts-{sf:g}.json"), LayoutFigures, settings)
+    folders = {name: write_layout(plain, name) for name in chosen}
+    missing = {
+        name: [number for number in numbers if number not in jobs_of(store / name)]
+        for name in chosen
+    }
+    _run_jobs(missing, folders, store, master)
+    jobs = {name: jobs_of(store / name) for name in chosen}
+
+    def prepare(step: Callable[[str], None]) -> Callable[[int], None]:
+        def one(number: int) -> None:
+            if str(number) not in book:
+                before = load()
+                opened = {
+                    name: predtrace.open_job(store / name, jobs[name][number]) for name in jobs
+                }
+                meter = LayoutMeter(number, folders, opened, rounds=rounds, step=step)
+                book.add(str(number), meter.measure(), before)
+
+        return one
+
+    _until_cut(lambda: each(numbers, prepare, "begin"), lambda: layouts_report(book.record))
+
+
+def _run_jobs(
+    missing: Mapping[str, list[int]], folders: Mapping[str, Path], store: Path, master: str
+) -> None:
+    """Run what layouts lack, in one session."""
+    import predtrace
+    from tpch.check import register_tables
+    from tpch.indexes import remember
+
+    if not any(missing.values()):
+        return
+    with session(master) as spark:
+        for name, numbers in missing.items():
+            register_tables(spark, folders[name])
+            for number in numbers:
+                job = predtrace.trace(spark.sql(read_query(number))).run(store=store / name)
+                remember(store / name, {number: job.id})
 
 
 def growth(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 import predtrace
-from predtrace.commands import Progress, new_console, print_times, write_json
+from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.index.summary import IndexSummary
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.report.text import duration, number, size
