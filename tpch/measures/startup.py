@@ -1,11 +1,13 @@
 """What a fresh process takes: importing, the command line's help, a job's first question.
 
-Each round starts processes of its own, one after the other. The operating system's cache of
-files is warm: what is cold is the process.
+Each round starts processes of its own, one after the other: once with the files in the operating
+system's cache, where the process alone is cold, and once with the job's and the sources' files
+dropped from it.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+import predtrace
 from tpch.bench.figures import Times
 from tpch.errors import TpchError
 
@@ -73,12 +76,14 @@ class QuestionFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     `load` imports what questions need, `open` opens the job, `engine` starts DuckDB, `first` is
     the first question (row ids of all scans), `second` the same one again. `cpu` is what that
-    took of the processors.
+    took of the processors. `uncached` are the seconds when no file was in the system's cache;
+    empty where it cannot be told to drop files.
     """
 
     number: int
     seconds: dict[str, Times]
     cpu: dict[str, Times]
+    uncached: dict[str, Times] = {}
 
     @property
     def starting(self) -> Times:
@@ -127,17 +132,54 @@ def measure_question(
     step: Callable[[str], None] = lambda name: None,
 ) -> QuestionFigures:
     """Time a job's first question in fresh processes. Raises TpchError if one fails."""
-    found: list[dict[str, dict[str, float]]] = []
+    command = [sys.executable, "-c", _QUESTION, str(store), job]
+    files = _files_of(store, job) if hasattr(os, "posix_fadvise") else []
+    warm: list[_Spent] = []
+    uncached: list[_Spent] = []
     for done in range(rounds + 1):
         step(f"first question, round {done} of {rounds}")
-        text = _output([sys.executable, "-c", _QUESTION, str(store), job])
-        found.append(msgspec.json.decode(text, type=dict[str, dict[str, float]]))
-    names = (LOAD, OPEN, ENGINE, FIRST, SECOND)
-    seconds, cpu = (
-        {name: Times([times[clock][name] for times in found[1:]]) for name in names}
-        for clock in ("seconds", "cpu")
+        warm.append(_spent(command))
+        if files:
+            _drop(files)
+            uncached.append(_spent(command))
+    return QuestionFigures(
+        number=number,
+        seconds=_times(warm[1:], "seconds"),
+        cpu=_times(warm[1:], "cpu"),
+        uncached=_times(uncached[1:], "seconds"),
     )
-    return QuestionFigures(number=number, seconds=seconds, cpu=cpu)
+
+
+_Spent = dict[str, dict[str, float]]
+"""By clock and part."""
+
+
+def _spent(command: list[str]) -> _Spent:
+    return msgspec.json.decode(_output(command), type=_Spent)
+
+
+def _times(found: list[_Spent], clock: str) -> dict[str, Times]:
+    names = (LOAD, OPEN, ENGINE, FIRST, SECOND) if found else ()
+    return {name: Times([times[clock][name] for times in found]) for name in names}
+
+
+def _files_of(store: Path, job: str) -> list[Path]:
+    """The files that a job's questions may read."""
+    opened = predtrace.open_job(store, job)
+    stored = [path for path in opened.folder.rglob("*") if path.is_file()]
+    sources = (file.path for source in opened.record.sources for file in source.files)
+    return [*stored, *map(Path, sources)]
+
+
+def _drop(files: list[Path]) -> None:
+    """Let the system forget what it holds of the files; they must be on the disk for that."""
+    for file in files:
+        descriptor = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
 
 
 def _cpu_of_children() -> float:

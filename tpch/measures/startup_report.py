@@ -38,7 +38,8 @@ def startup_report(record: Record[StartupFigures]) -> str:
         parts += [
             "Of a job in a fresh process: `load` imports what questions need, `open` and `engine` "
             "open the job and start DuckDB, `first` is its first question for one target (row ids "
-            "of all scans), `second` the same question again.",
+            "of all scans), `second` the same question again. The last column is `first` when no "
+            "file of the job and its sources was in the system's cache.",
             _questions(sorted(questions, key=lambda one: one.number)),
             "\n".join(_bounds(questions)),
         ]
@@ -62,6 +63,7 @@ def _processes(figures: ProcessFigures) -> str:
 def _questions(questions: Sequence[QuestionFigures]) -> str:
     headings = (
         "query", "load", "open + engine", "first", "second", "open to first answer", "its CPU",
+        "first, files not cached",
     )  # fmt: skip
     rows = [
         (
@@ -69,6 +71,7 @@ def _questions(questions: Sequence[QuestionFigures]) -> str:
             *(spread(times) for times in (one.seconds[LOAD], one.starting, one.seconds[FIRST])),
             *(spread(times) for times in (one.seconds[SECOND], one.cold)),
             milliseconds(sum(one.cpu[name].median for name in (OPEN, ENGINE, FIRST))),
+            spread(one.uncached[FIRST]) if one.uncached else "",
         )
         for one in questions
     ]
