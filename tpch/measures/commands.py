@@ -180,7 +180,10 @@ def layouts(
     plain = make_data(sf, data, twisted=False)
     settings = {"scale": sf, "rounds": rounds, "layouts": ",".join(chosen)}
     book = Book(json_file or Path(f"layouts-{sf:g}.json"), LayoutFigures, settings)
-    folders = {name: write_layout(plain, name) for name in chosen}
+    folders = {}
+    for name in chosen:
+        with Console(stderr=True).status(f"write the layout {name} …"):
+            folders[name] = write_layout(plain, name)
     missing = {
         name: [number for number in numbers if number not in jobs_of(store / name)]
         for name in chosen
@@ -217,7 +220,8 @@ def _run_jobs(
         for name, numbers in missing.items():
             register_tables(spark, folders[name])
             for number in numbers:
-                job = predtrace.trace(spark.sql(read_query(number))).run(store=store / name)
+                with Console(stderr=True).status(f"run Q{number} over the layout {name} …"):
+                    job = predtrace.trace(spark.sql(read_query(number))).run(store=store / name)
                 remember(store / name, {number: job.id})
 
 
