@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from predtrace.errors import TargetError
@@ -78,10 +79,9 @@ def _boolean(value: Any, data_type: DataType) -> bool:
 def _integer(value: Any, data_type: DataType) -> int:
     assert isinstance(data_type, Integer)
     whole = _exact_number(value)
-    if whole != int(whole):
-        raise _NoFitError
     limit = 2 ** (data_type.bits - 1)
-    if not -limit <= whole < limit:
+    # The range first: the digits of 1E+999999 are best never written out.
+    if not -limit <= whole < limit or whole != int(whole):
         raise _NoFitError
     return int(whole)
 
@@ -103,10 +103,12 @@ def _decimal(value: Any, data_type: DataType) -> decimal.Decimal:
     assert isinstance(data_type, Decimal)
     # A float stands for what it prints as: 0.1 is meant as 0.1.
     number = _exact_number(repr(value) if isinstance(value, float) else value)
+    # The place of the first digit comes before any arithmetic that could leave its range.
+    if number and not 0 <= number.adjusted() + data_type.scale < data_type.precision:
+        raise _NoFitError
+    if number and (Fraction(number) * 10**data_type.scale).denominator != 1:
+        raise _NoFitError
     with decimal.localcontext(prec=80):
-        scaled = number.scaleb(data_type.scale)
-        if scaled != scaled.to_integral_value() or abs(scaled) >= 10**data_type.precision:
-            raise _NoFitError
         return number.quantize(decimal.Decimal(1).scaleb(-data_type.scale))
 
 
@@ -114,8 +116,13 @@ def _float(value: Any, data_type: DataType) -> float:
     assert isinstance(data_type, Float)
     if isinstance(value, bool) or not isinstance(value, (int, float, decimal.Decimal)):
         raise _NoFitError
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise _NoFitError from None
     if isinstance(value, int) and int(number) != value:
+        raise _NoFitError
+    if isinstance(value, decimal.Decimal) and value.is_finite() and math.isinf(number):
         raise _NoFitError
     if data_type.bits == 32 and math.isfinite(number):
         return _single(number)

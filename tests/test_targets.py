@@ -155,6 +155,9 @@ def test_naive_timestamps_are_in_the_jobs_zone() -> None:
         (D("5"), LONG, 5),
         (0.1, Decimal(5, 2), D("0.10")),
         (7, Decimal(5, 2), D("7.00")),
+        (D("-999.99" + 90 * "0"), Decimal(5, 2), D("-999.99")),
+        (D("0E+999999"), Decimal(5, 2), D("0.00")),
+        (D("0.05"), Decimal(2, 2), D("0.05")),
         (1, DOUBLE, 1.0),
         (0.1, Float(32), 0.10000000149011612),
         (b"ab", Binary(), b"ab"),
@@ -177,6 +180,8 @@ def test_values_convert_exactly(value: Any, data_type: DataType, expected: Any) 
     [
         (1, BOOLEAN), (True, INTEGER), (1.5, INTEGER), (128, Integer(8)), ("x", LONG),
         (float("nan"), LONG), ("1e5x", MONEY), (10**13, MONEY), (D("0.005"), MONEY),
+        *((far, each) for far in (D("1E+999999"), 10**400) for each in (LONG, MONEY, DOUBLE)),
+        (D("1E-999999"), MONEY), (D("1E-999999"), LONG), (D("1." + 90 * "0" + "1"), MONEY),
         ("1.5", DOUBLE), (2**53 + 1, DOUBLE), (1, STRING), ("ab", Binary()),
         (dt.datetime(2020, 1, 1, 1), DATE), (1, DATE), ("2020-13-01", DATE),
         (dt.datetime(2020, 1, 1, tzinfo=UTC), Timestamp(zoned=False)),
