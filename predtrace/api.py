@@ -13,7 +13,7 @@ from predtrace.commit import Commit
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
-from predtrace.jobs.store import JobStore, JobWriter
+from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage import Lineage
 from predtrace.questions import active_session, ask
 
@@ -189,6 +189,7 @@ class JobHandle:
         folder: Path | None = None,
         work: Commit | None = None,
         early: Callable[[], DataFrame] | None = None,
+        version: tuple[int, int] | None = None,
     ) -> None:
         self.id = job_id
         self._spark = spark
@@ -197,6 +198,7 @@ class JobHandle:
         self._folder = folder
         self._work = work
         self._early = early
+        self._version = version
 
     def wait(self) -> JobHandle:
         """Wait until the job is saved; the handle itself. Raises StoreError if it cannot be."""
@@ -207,9 +209,15 @@ class JobHandle:
 
     @property
     def record(self) -> Job:
-        """What is saved of the job."""
+        """What is saved of the job, also what others have built since.
+
+        Raises StoreError if the job is gone.
+        """
         self.wait()
         assert self._record is not None
+        version = record_version(self.folder)
+        if version != self._version:
+            self._record, self._version = read_record(self.folder), version
         return self._record
 
     @property
@@ -255,8 +263,7 @@ class JobHandle:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from predtrace.engines.duckdb_stored import stored_files
-        from predtrace.targets import target_schema
+        from predtrace.files import stored_files
 
         stored = self._stored_output()
         physical = [f"c{column.id}" for column in stored.columns]
@@ -264,9 +271,6 @@ class JobHandle:
             pq.ParquetFile(file).read().select(physical)
             for file in stored_files(str(self.folder / stored.folder))
         ]
-        if not parts:
-            fields = [target_schema(stored.columns).field(name) for name in physical]
-            parts = [pa.schema(fields).empty_table()]
         return pa.concat_tables(parts).rename_columns([column.name for column in stored.columns])
 
     def _stored_output(self) -> StoredResult:
@@ -396,5 +400,7 @@ def open_job(
     is corrupt or from a newer version.
     """
     found = JobStore(store)
-    record = found.open(job_id)
-    return JobHandle(record.id, spark, record=record, folder=found.folder(record.id).resolve())
+    folder = found.folder(job_id).resolve()
+    version = record_version(folder)
+    record = read_record(folder)
+    return JobHandle(record.id, spark, record=record, folder=folder, version=version)

@@ -20,6 +20,7 @@ from predtrace.engines.duckdb import DuckDBEngine
 from predtrace.engines.faithful import readable
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError, NonDeterministicError, PredTraceError, TargetError
+from predtrace.files import check_results
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
@@ -84,6 +85,7 @@ def ask(
         answer = ask_index(asked, notes, strict=mode == INDEXED)
         if answer is not None:
             return answer
+    check_results(job, folder)
     chosen_mode, reason = choose_mode(job, plan, mode)
     scans = graph.scans()
     check_sources([source for source in job.sources if _is_read(source.name, scans)])

@@ -18,6 +18,7 @@ from predtrace.errors import (
     SourceError,
     TargetError,
 )
+from predtrace.files import measure
 from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
 from predtrace.jobs.store import JobStore
@@ -92,7 +93,9 @@ def make_job(folder: Path, **changes: Any) -> Job:
     write(folder / "node-2" / "part-0.parquet", MID, mid, physical=True)
     write(folder / "output" / "part-0.parquet", (DEPT, MOST), OUTPUT, physical=True)
     plans = changes.get("plans", (plan(),))
-    stored = StoredResult(folder="node-2", columns=MID, rows=len(mid), bytes=1)
+    stored = StoredResult(
+        folder="node-2", columns=MID, rows=len(mid), bytes=measure(folder / "node-2")[1]
+    )
     job = Job(
         id="20260101-000000-abcd",
         created="2026-01-01T00:00:00+00:00",
@@ -107,7 +110,9 @@ def make_job(folder: Path, **changes: Any) -> Job:
             StoredIntermediate(aggregates=made.aggregates, binding=1, result=stored)
             for made in plans
         ),
-        output=StoredResult(folder="output", columns=(DEPT, MOST), rows=2, bytes=1),
+        output=StoredResult(
+            folder="output", columns=(DEPT, MOST), rows=2, bytes=measure(folder / "output")[1]
+        ),
     )
     return msgspec.structs.replace(job, **changes)
 

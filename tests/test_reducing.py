@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, event, given, settings
 
 from predtrace import JobHandle, open_job, reducing
-from predtrace.errors import EngineError
+from predtrace.errors import EngineError, StoreError
+from predtrace.files import measure
 from predtrace.jobs.store import replace_job
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -46,19 +49,24 @@ def at_any_size(*, numbered: bool = True) -> Iterator[None]:
 
 def split_output(job: JobHandle) -> None:
     """Put the output's rows into two files."""
-    assert job.record.output is not None
-    (file,) = (job.folder / job.record.output.folder).glob("*.parquet")
+    output = job.record.output
+    assert output is not None
+    folder = job.folder / output.folder
+    (file,) = folder.glob("*.parquet")
     rows = pq.read_table(file)
     pq.write_table(rows[: len(rows) // 2], file.with_name("part-1.parquet"))
     pq.write_table(rows[len(rows) // 2 :], file.with_name("part-2.parquet"))
     file.unlink()
+    split = msgspec.structs.replace(output, bytes=measure(folder)[1])
+    replace_job(job.folder, msgspec.structs.replace(job.record, output=split))
 
 
 def reduce_job(job: JobHandle) -> JobHandle:
     """The job as it is after reducing."""
-    after = reducing.reduced(job.record, job.folder)
+    before = job.record
+    after = reducing.reduced(before, job.folder)
     replace_job(job.folder, after)
-    reducing.sweep(job.folder, job.record, after)
+    reducing.sweep(job.folder, before, after)
     return open_job(job.folder.parent, job.id)
 
 
@@ -154,6 +162,59 @@ def test_reduced_results_on_spark(spark: Any, tmp_path: Path) -> None:
     rows = reference.distinct_rows()
     answer = job.lineage([*rows, rows[0]], mode="stored", engine="spark", spark=spark)
     check_answer(answer, reference, graph, rows)
+
+
+def test_handles_see_what_another_one_built(tmp_path: Path) -> None:
+    job, reference = sold(tmp_path)
+    graph = OperatorGraph(job.record.graph, job.record.root)
+    rows = reference.distinct_rows()
+    early = open_job(job.folder.parent, job.id)
+    pending = early.lineage(rows, mode="stored")
+    with at_any_size():
+        open_job(job.folder.parent, job.id).build_intermediates()
+    check_answer(early.lineage(rows, mode="stored"), reference, graph, rows)
+    early.build_index()
+    check_answer(job.lineage(rows, mode="indexed"), reference, graph, rows)
+    with pytest.raises(StoreError, match="open the job again"):
+        [scan.count() for scan in pending.scans]
+
+
+def lose_all(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def lose_files(folder: Path) -> None:
+    for file in folder.glob("*.parquet"):
+        file.unlink()
+
+
+def lose_one_file(folder: Path) -> None:
+    next(folder.glob("*.parquet")).unlink()
+
+
+@pytest.mark.parametrize("lose", [lose_all, lose_files, lose_one_file])
+@pytest.mark.parametrize("what", ["minimal", "output"])
+def test_a_stored_result_that_is_gone_is_not_an_empty_one(
+    lose: Callable[[Path], None], what: str, tmp_path: Path
+) -> None:
+    job, reference = sold(tmp_path)
+    split_output(job)
+    rows = reference.distinct_rows()
+    before = job.lineage(rows, mode="stored")
+    for folder in job.folder.glob(f"{what}*"):
+        lose(folder)
+    with pytest.raises(StoreError, match=r"stored result .*(is gone|bytes)"):
+        open_job(job.folder.parent, job.id).lineage(rows, mode="stored")
+    if lose is not lose_one_file:
+        with pytest.raises(StoreError, match="is gone"):
+            [scan.count() for scan in before.scans]
+
+
+def test_a_job_that_is_gone(tmp_path: Path) -> None:
+    job, reference = sold(tmp_path)
+    shutil.rmtree(job.folder)
+    with pytest.raises(StoreError, match="cannot be read"):
+        job.lineage(reference.distinct_rows())
 
 
 def test_small_results_stay(tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
 from predtrace.engines.duckdb_source import (
     FILE_COLUMN,
     ROW_COLUMN,
-    empty_relation,
     files_reader,
     read_as,
 )
 from predtrace.engines.literals import number, text_literal
-from predtrace.files import parquet_files
+from predtrace.files import stored_files
 from predtrace.jobs.model import OutputNumbers
 from symbolic.expr import Column, column_ids
 
@@ -25,16 +24,9 @@ TypesOf = Callable[[tuple[str, ...]], Mapping[str, str]]
 """The column types that DuckDB finds in files."""
 
 
-def stored_files(folder: str) -> list[str]:
-    """The Parquet files of a stored result."""
-    return [str(file) for file in parquet_files(Path(folder))]
-
-
 def stored_relation(link: StoredLink, types_of: TypesOf) -> exp.Expr:
     """The columns of a stored result, with their declared types."""
     files = tuple(stored_files(link.folder))
-    if not files:
-        return empty_relation(link.columns)
     types = types_of(files)
     if link.numbers is None:
         values = [_read(physical_name(c.id), c, types) for c in link.columns]

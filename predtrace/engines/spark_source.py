@@ -14,6 +14,7 @@ from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW
 from predtrace.engines.values import with_file_dictionary
 from predtrace.errors import EngineError
+from predtrace.files import stored_files
 from predtrace.jobs.model import Source
 from symbolic.expr import Column
 from symbolic.types import Float, Null, Opaque
@@ -41,6 +42,7 @@ def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
     from pyspark.sql import functions as f
 
     reader = session.read.option("__globPaths__", "false")
+    stored_files(link.folder)
     stored = reader.parquet(address(link.folder))
     found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
     own = [

@@ -14,7 +14,7 @@ import numpy as np
 
 from predtrace.arrays.boxes import KEY_LIMIT, Ints
 from predtrace.engines.base import physical_name
-from predtrace.engines.duckdb_stored import stored_files
+from predtrace.files import stored_files
 from predtrace.targets import target_schema
 from symbolic.expr import Column
 

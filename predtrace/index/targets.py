@@ -11,18 +11,20 @@ from predtrace.arrays.boxes import Ints
 from predtrace.engines.base import TARGET, Engine, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError
+from predtrace.files import check_stored
 from predtrace.index.outputs import Output, grouped, read_output
 from predtrace.jobs.model import Job
 from predtrace.targets import Wanted, Wishes, bindable, found_targets, stored_output
 
 
 def output_of(job: Job, folder: Path) -> Output:
-    """The job's output rows. Raises PredTraceError if they were not kept."""
+    """The job's output rows. Raises PredTraceError if they were not kept or are gone."""
     if job.output is None:
         raise PredTraceError(
             f"job {job.id} did not keep its output, whose rows an index numbers; run again with "
             "keep_output=True"
         )
+    check_stored(job.output, folder)
     return read_output(str(folder / job.output.folder), bindable(job.output.columns))
 
 

@@ -94,12 +94,7 @@ class JobStore:
         return self.path / self._resolve(job_id)
 
     def _read(self, job_id: str) -> Job:
-        file = self.path / job_id / JOB_FILE
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{file} cannot be read ({_why(error)})") from error
-        return decode_job(data, str(file))
+        return read_record(self.path / job_id)
 
     def _summary(self, job_id: str) -> JobSummary:
         try:
@@ -230,6 +225,32 @@ class JobWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.abort()
+
+
+def read_record(folder: Path) -> Job:
+    """The record of the finished job in a folder.
+
+    Raises StoreError if it cannot be read, JobFormatError if it is corrupt.
+    """
+    file = folder / JOB_FILE
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read ({_why(error)})") from error
+    return decode_job(data, str(file))
+
+
+def record_version(folder: Path) -> tuple[int, int]:
+    """Another one whenever the job in a folder was saved anew.
+
+    Raises StoreError if the job is gone.
+    """
+    file = folder / JOB_FILE
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read ({_why(error)})") from error
+    return status.st_ino, status.st_mtime_ns
 
 
 def index_file(folder: Path, aggregates: str) -> Path:
