@@ -28,7 +28,7 @@ def snapshot_files(roots: Sequence[str]) -> tuple[SourceFile, ...]:
     Parquet files get their row count, read from the footer. Raises SourceError if a root
     does not exist, is not local, or a file cannot be read.
     """
-    found = sorted(set(_files(roots)), key=lambda file: file.path)
+    found = sorted(set(listed_files(roots)), key=lambda file: file.path)
     counts = _row_counts([file.path for file in found])
     return tuple(
         msgspec.structs.replace(file, rows=rows) for file, rows in zip(found, counts, strict=True)
@@ -41,7 +41,7 @@ def check_snapshot(source: Source) -> None:
     The error names the first file that is gone, new or different, and how many are.
     """
     try:
-        now = {file.path: file for file in _files(source.roots)}
+        now = {file.path: file for file in listed_files(source.roots)}
     except SourceError as error:
         raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
     problems = list(_changes({file.path: file for file in source.files}, now))
@@ -67,7 +67,8 @@ def _changes(then: dict[str, SourceFile], now: dict[str, SourceFile]) -> Iterato
             yield f"{path} is new"
 
 
-def _files(roots: Iterable[str]) -> Iterator[SourceFile]:
+def listed_files(roots: Iterable[str]) -> Iterator[SourceFile]:
+    """The data files under local paths, without row counts; see `snapshot_files`."""
     for root in roots:
         if "://" in root:
             raise SourceError(f"{root} is not a local path; only local files can be traced")

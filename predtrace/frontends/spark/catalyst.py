@@ -42,9 +42,20 @@ def read_json(handle: JavaObject) -> Any:
     come in several packets, the second of which waits until the first one is acknowledged:
     40 ms, since receivers delay that.
     """
+    return _fetched(handle, handle.jsonValue())
+
+
+def read_strings(array: JavaObject) -> list[str]:
+    """The strings of a Java array, in one call."""
+    found: list[str] = _fetched(array, array)
+    return found
+
+
+def _fetched(handle: JavaObject, value: JavaObject) -> Any:
+    """What Jackson writes for a value in the JVM of `handle`."""
     jvm_json = _json_writer(handle._gateway_client)
     packed = jvm_json.buffer()
-    jvm_json.mapper.writeValue(jvm_json.deflater(packed), handle.jsonValue())
+    jvm_json.mapper.writeValue(jvm_json.deflater(packed), value)
     return json.loads(zlib.decompress(packed.toByteArray()))
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import unquote, urlparse
 
 from predtrace.errors import SourceError, UnsupportedOperatorError
-from predtrace.frontends.spark.catalyst import JavaObject, class_name, items, option, place
+from predtrace.frontends.spark.catalyst import (
+    JavaObject,
+    class_name,
+    items,
+    option,
+    place,
+    read_strings,
+)
 from predtrace.frontends.spark.leaves import Leaf
 from predtrace.frontends.spark.tree import Node
 from predtrace.jobs.model import Source, SourceFile
@@ -69,28 +77,30 @@ def _version_1(node: Node, leaf: Leaf) -> FileRelation:
     relation = node.handle.relation()
     if class_name(relation) != "HadoopFsRelation":
         raise _refusal(node, f"a {class_name(relation)} is not made of files")
-    roots = _canonical(relation.location().rootPaths())
+    partition_columns = _field_names(relation.partitionSchema())
+    given = _canonical(relation.location().rootPaths())
     table = option(node.handle.catalogTable())
-    name = _catalog_name(table) if table is not None else leaf.view or _path_name(roots)
+    name = _catalog_name(table) if table is not None else leaf.view or _path_name(given)
     return FileRelation(
         name=name,
         format=_format(node, class_name(relation.fileFormat())),
-        roots=roots,
+        roots=_roots(relation.location(), given, partition_columns),
         options=_options(relation.options()),
-        partition_columns=_field_names(relation.partitionSchema()),
+        partition_columns=partition_columns,
     )
 
 
 def _version_2(node: Node, leaf: Leaf) -> FileRelation:
     table = node.handle.table()
     file_format = _format(node, class_name(table))
-    roots = _canonical(table.fileIndex().rootPaths())
+    partition_columns = _field_names(table.fileIndex().partitionSchema())
+    given = _canonical(table.fileIndex().rootPaths())
     return FileRelation(
-        name=leaf.view or _path_name(roots),
+        name=leaf.view or _path_name(given),
         format=file_format,
-        roots=roots,
+        roots=_roots(table.fileIndex(), given, partition_columns),
         options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
-        partition_columns=_field_names(table.fileIndex().partitionSchema()),
+        partition_columns=partition_columns,
     )
 
 
@@ -106,6 +116,41 @@ def _refusal(node: Node, why: str) -> UnsupportedOperatorError:
         f"Catalyst operator {node.cls} cannot be traced: {why}; "
         f"write the data to Parquet and read that{place(node.handle)}"
     )
+
+
+def _roots(
+    index: JavaObject, roots: tuple[str, ...], partition_columns: Sequence[str]
+) -> tuple[str, ...]:
+    """The paths under which all files lie that Spark reads, and no others.
+
+    These are the `roots` that Spark was given, unless it leaves out files under them: those that
+    are not of a pattern or an age, or in a subfolder that is no partition. Then they are the files
+    themselves. Raises SourceError if that cannot be said so, or a file is read twice, whose rows
+    could not be told apart.
+    """
+    if any("://" in root for root in roots):
+        return roots
+    read = [unquote(urlparse(file).path) for file in read_strings(index.inputFiles())]
+    twice = next((file for file, times in Counter(read).items() if times > 1), None)
+    if twice is not None:
+        raise SourceError(
+            f"{twice} is read twice by one source; read it once, or as two sources and their union"
+        )
+    left_out = sorted({file.path for file in _files(roots)} - set(read))
+    if not left_out:
+        return roots
+    if partition_columns or not read:
+        raise SourceError(
+            f"Spark does not read {left_out[0]}, which lies under {', '.join(roots)}; move it "
+            "elsewhere, or read without pathGlobFilter, modifiedBefore and modifiedAfter"
+        )
+    return tuple(sorted(read))
+
+
+def _files(roots: Sequence[str]) -> Iterable[SourceFile]:
+    from predtrace.jobs import snapshot
+
+    return snapshot.listed_files(roots)
 
 
 def _canonical(paths: JavaObject) -> tuple[str, ...]:

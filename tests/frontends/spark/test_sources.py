@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from predtrace.errors import SourceError
 from predtrace.frontends.spark import SparkPipeline, read_pipeline
 from pushdown.operators import SemiJoin
 from symbolic.expr import render
@@ -60,6 +63,53 @@ def test_names_come_from_the_path_without_view(spark: SparkSession, data: Path) 
     assert (source.name, source.format, source.roots) == ("t", "parquet", (str(data / "t"),))
     assert [column.name for column in source.columns] == list("kgvdmxsb")
     assert sum(file.rows or 0 for file in source.files) == 5
+
+
+@pytest.fixture
+def mixed_folder(spark: SparkSession, tmp_path: Path) -> Path:
+    """Three files: one of another pattern, one in a subfolder."""
+    folder = tmp_path / "my files"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("a.parquet", "b %20[x].pq", "sub/c.parquet"):
+        pq.write_table(pa.table({"k": [1, 2]}), folder / name)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["a.parquet", "b %20[x].pq"]),
+        ({"pathGlobFilter": "*.parquet"}, ["a.parquet"]),
+        ({"recursiveFileLookup": "true"}, ["a.parquet", "b %20[x].pq", "c.parquet"]),
+    ],
+)
+def test_files_that_spark_leaves_out_are_no_source(
+    spark: SparkSession, mixed_folder: Path, options: dict[str, str], names: list[str]
+) -> None:
+    frame = spark.read.options(**options).parquet(str(mixed_folder))
+    (source,) = read_pipeline(frame).sources
+    assert [Path(file.path).name for file in source.files] == names
+    assert source.name == "my files"
+    assert frame.count() == 2 * len(names)
+    (mixed_folder / "new.parquet").write_bytes((mixed_folder / "a.parquet").read_bytes())
+    # The frame keeps to the files that it has found.
+    (again,) = read_pipeline(frame).sources
+    assert [file.path for file in again.files] == [file.path for file in source.files]
+
+
+def test_files_that_cannot_be_told(spark: SparkSession, mixed_folder: Path) -> None:
+    old = spark.read.option("modifiedBefore", "2001-01-01T00:00:00").schema("k long")
+    with pytest.raises(SourceError, match=r"Spark does not read .*a\.parquet"):
+        read_pipeline(old.parquet(str(mixed_folder)))
+    file = str(mixed_folder / "a.parquet")
+    with pytest.raises(SourceError, match="is read twice"):
+        read_pipeline(spark.read.parquet(file, file))
+    (mixed_folder / "sub").rename(mixed_folder / "d=1")
+    for name in ("a.parquet", "b %20[x].pq"):
+        (mixed_folder / name).rename(mixed_folder / "d=1" / name)
+    with pytest.raises(SourceError, match=r"Spark does not read .*b %20\[x\]\.pq"):
+        read_pipeline(spark.read.option("pathGlobFilter", "*.parquet").parquet(str(mixed_folder)))
+    assert len(read_pipeline(spark.read.parquet(str(mixed_folder))).sources[0].files) == 3
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "orc", "parquet"])
