@@ -6,12 +6,13 @@ measures every one against Spark on boundary values.
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from predtrace.engines.exact_division import exact_quotient
-from predtrace.engines.literals import cast_to, number, sql_type
+from predtrace.engines.literals import cast_to, number, sql_literal, sql_type, text_literal
 from predtrace.engines.sql import (
     CONNECTIVES,
     build_cast,
@@ -22,7 +23,7 @@ from predtrace.engines.sql import (
 )
 from predtrace.errors import EngineError
 from symbolic.expr import Call, Literal
-from symbolic.types import Decimal, YearMonthInterval
+from symbolic.types import Date, Decimal, String, YearMonthInterval
 
 if TYPE_CHECKING:
     from predtrace.engines.sql import Args, Builder, Spelling
@@ -63,6 +64,34 @@ def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
     """
     roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
     return exp.paren(value, copy=False) if roomy else _total(value)
+
+
+def _cast(call: Call, args: Args) -> exp.Expr:
+    value = cast_to(args[0], call.type, "duckdb")
+    if isinstance(call.args[0].type, Date) and isinstance(call.type, String):
+        return _date_text(args[0], value)
+    return value
+
+
+def _date_text(date: exp.Expr, usual: exp.Expr) -> exp.Expr:
+    """A date as Spark writes it: beyond four digits the year has a sign, years go on below 1."""
+    year = named("year", date.copy())
+    within = exp.Between(
+        this=date.copy(),
+        low=sql_literal(Literal(dt.date.min, Date()), "duckdb"),
+        high=sql_literal(Literal(dt.date.max, Date()), "duckdb"),
+    )
+    sign = exp.Case(
+        ifs=[
+            exp.If(this=exp.GT(this=year, expression=number(dt.MAXYEAR)), true=text_literal("+")),
+            exp.If(this=exp.LT(this=year.copy(), expression=number(0)), true=text_literal("-")),
+        ],
+        default=text_literal(""),
+    )
+    digits = named("format", text_literal("{:04d}"), named("abs", year.copy()))
+    rest = named("strftime", date.copy(), text_literal("-%m-%d"))
+    text = exp.DPipe(this=exp.DPipe(this=sign, expression=digits), expression=rest)
+    return exp.paren(exp.Case(ifs=[exp.If(this=within, true=usual)], default=text), copy=False)
 
 
 def _multiply(call: Call, args: Args) -> exp.Expr:
@@ -180,7 +209,7 @@ DUCKDB: dict[str, Spelling] = {
     "negate": suffix(lambda arg: _total(exp.Neg(this=exp.paren(arg, copy=False)))),
     "abs": lambda call, args: _total(named("abs", *args)),
     "check_overflow": build_cast("duckdb"),
-    "cast": build_cast("duckdb"),
+    "cast": _cast,
     "like": _like,
     "starts_with": "starts_with",
     "ends_with": "suffix",
