@@ -12,8 +12,8 @@ from predtrace.engines.base import physical_name
 from predtrace.engines.faithful import readable
 from predtrace.engines.literals import sql_type, text_literal
 from predtrace.engines.query import FILE, ROW
-from predtrace.errors import EngineError
-from predtrace.jobs.model import Source
+from predtrace.errors import EngineError, SourceError
+from predtrace.jobs.model import EngineSettings, Source, SourceFile
 from symbolic.expr import Column
 from symbolic.types import (
     Array,
@@ -43,8 +43,11 @@ _HARMLESS_OPTIONS = frozenset(
 _PARTITION_TYPES = (Boolean, Integer, String, Date)
 
 
-def source_obstacle(source: Source) -> str | None:
-    """Why DuckDB cannot read the source as Spark does; None if it can, by what is recorded."""
+def source_obstacle(source: Source, settings: EngineSettings) -> str | None:
+    """Why DuckDB cannot read the source as Spark does; None if it can, by what is recorded.
+
+    Where the job told names apart by case, which DuckDB does not, the files' own names count, too.
+    """
     if source.format.lower() != "parquet":
         return f"source {source.name} is {source.format}; only Parquet is read alike"
     remote = next((file.path for file in source.files if not file.path.startswith("/")), None)
@@ -53,7 +56,28 @@ def source_obstacle(source: Source) -> str | None:
     odd = sorted(name for name in source.options if name.lower() not in _HARMLESS_OPTIONS)
     if odd:
         return f"source {source.name} is read with the option {odd[0]}"
-    return _columns_obstacle(source)
+    found = _columns_obstacle(source)
+    if found is not None or not settings.case_sensitive:
+        return found
+    names = {column.name for column in source.columns}
+    for file in source.files:
+        strange = _other_spelling(file, frozenset(names))
+        if strange is not None:
+            return f"{file.path} has the column {strange}, which differs from others by case only"
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _other_spelling(file: SourceFile, names: frozenset[str]) -> str | None:
+    """A column of the file that is spelled otherwise than one of these, or than another."""
+    import pyarrow.parquet as pq
+
+    seen = {name.lower(): name for name in names}
+    try:
+        columns = pq.read_schema(file.path).names
+    except OSError as error:
+        raise SourceError(f"{file.path} cannot be read ({error.strerror or error})") from error
+    return next((name for name in columns if seen.setdefault(name.lower(), name) != name), None)
 
 
 def _columns_obstacle(source: Source) -> str | None:

@@ -46,7 +46,7 @@ from predtrace.engines.spark_source import (
     with_addresses,
 )
 from predtrace.engines.spark_sql import SPARK
-from predtrace.engines.values import arrow_type, row_literals
+from predtrace.engines.values import arrow_type, never_null, row_literals
 from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column, Expr
 from symbolic.types import (
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "false",
-    "spark.sql.caseSensitive": "true",
     # Values go to Python by Arrow; a fallback would lose types.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # ${…} in a text is text.
@@ -76,7 +75,12 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
+    # Of a = b and CAST(a AS STRING) = c follows CAST(b AS STRING) = c to Spark, but 0.0 = -0.0.
+    "spark.sql.constraintPropagation.enabled": "false",
 }
+_UNSOUND_RULES = "org.apache.spark.sql.catalyst.optimizer.ConstantPropagation"
+"""Puts a constant for the column that equals it, 0.0 for -0.0, into the other conditions."""
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
 """So many bound rows may go through the driver, to stand in queries as they are."""
@@ -114,8 +118,17 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
     for key, value in given.items():
         if key.startswith("spark.sql.") and session.conf.isModifiable(key):
             session.conf.set(key, value)
-    for key, value in {**_SETTINGS, "spark.sql.session.timeZone": settings.time_zone}.items():
+    of_the_job = {
+        "spark.sql.session.timeZone": settings.time_zone,
+        # Files may spell a column in several ways, which are one column or several.
+        "spark.sql.caseSensitive": str(settings.case_sensitive).lower(),
+    }
+    for key, value in {**_SETTINGS, **of_the_job}.items():
         session.conf.set(key, value)
+    excluded = session.conf.get(_EXCLUDED_RULES, "")
+    session.conf.set(
+        _EXCLUDED_RULES, f"{excluded},{_UNSOUND_RULES}" if excluded else _UNSOUND_RULES
+    )
     return session
 
 
@@ -250,19 +263,16 @@ class SparkEvaluation:
 
     def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> Bound:
         """Few bound rows, which the driver knows: they are put into queries, not computed."""
-        never_null = frozenset(
-            column.id for column in columns if not rows.column(physical_name(column.id)).null_count
-        )
+        present = never_null(columns, rows)
         name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
         if rows.num_rows != 1:
-            return Bound(name=name, rows=rows.num_rows, never_null=never_null)
-        (row,) = rows.to_pylist()
+            return Bound(name=name, rows=rows.num_rows, never_null=present)
         return Bound(
             name=name,
             rows=1,
-            values=row_literals(columns, row),
-            target=row[TARGET],
-            never_null=never_null,
+            values=row_literals(columns, rows),
+            target=rows.column(TARGET)[0].as_py(),
+            never_null=present,
         )
 
     def _kept(self, frame: DataFrame) -> DataFrame:
