@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from symbolic import types as t
@@ -15,7 +16,6 @@ _PLAIN: dict[str, t.DataType] = {
     "long": t.LONG,
     "float": t.Float(32),
     "double": t.DOUBLE,
-    "string": t.STRING,
     "binary": t.Binary(),
     "date": t.DATE,
     "timestamp": t.TIMESTAMP,
@@ -24,9 +24,15 @@ _PLAIN: dict[str, t.DataType] = {
     "void": t.NULL,
 }
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
-_CHARACTERS = re.compile(r"(?:char|varchar)\(\d+\)")
+_TEXT = re.compile(r"(?:string|(?:char|varchar)\(\d+\))(?: collate (\w+))?")
 _YEAR_MONTH = re.compile(r"interval (?:year|month|year to month)")
 _DAY_TIME = re.compile(r"interval (?:day|hour|minute|second)(?: to (?:hour|minute|second))?")
+
+
+_COLLATIONS = "__COLLATIONS"
+
+_Collations = Mapping[str, str]
+"""Collations of the strings in a struct's field by their place in it, e.g. ``tags.element``."""
 
 
 def data_type(spark_type: Any) -> t.DataType:
@@ -35,17 +41,21 @@ def data_type(spark_type: Any) -> t.DataType:
     >>> data_type("decimal(15,2)")
     Decimal(precision=15, scale=2)
     """
+    return _read(spark_type, {}, "")
+
+
+def _read(spark_type: Any, collations: _Collations, place: str) -> t.DataType:
     if isinstance(spark_type, dict):
-        return _nested(spark_type)
+        return _nested(spark_type, collations, place)
     name = str(spark_type)
     if name in _PLAIN:
         return _PLAIN[name]
     if match := _DECIMAL.fullmatch(name):
         return t.Decimal(int(match[1]), int(match[2]))
-    if name.startswith("string collate "):
-        return t.String(name.removeprefix("string collate "))
-    if _CHARACTERS.fullmatch(name):
-        return t.STRING
+    if match := _TEXT.fullmatch(name):
+        # Inside of structs the type is plain, and the field tells the collation.
+        collation = match[1] or collations.get(place, "").rpartition(".")[2]
+        return t.String(collation) if collation else t.STRING
     if _YEAR_MONTH.fullmatch(name):
         return t.YearMonthInterval()
     if _DAY_TIME.fullmatch(name):
@@ -53,14 +63,22 @@ def data_type(spark_type: Any) -> t.DataType:
     return t.Opaque(name)
 
 
-def _nested(spark_type: dict[str, Any]) -> t.DataType:
+def _nested(spark_type: dict[str, Any], collations: _Collations, place: str) -> t.DataType:
+    def part(key: str, step: str) -> t.DataType:
+        return _read(spark_type[key], collations, f"{place}.{step}")
+
     match spark_type.get("type"):
         case "array":
-            return t.Array(data_type(spark_type["elementType"]))
+            return t.Array(part("elementType", "element"))
         case "map":
-            return t.Map(data_type(spark_type["keyType"]), data_type(spark_type["valueType"]))
+            return t.Map(part("keyType", "key"), part("valueType", "value"))
         case "struct":
-            fields = (t.Field(f["name"], data_type(f["type"])) for f in spark_type["fields"])
-            return t.Record(tuple(fields))
+            return t.Record(tuple(map(_field, spark_type["fields"])))
         case other:
             return t.Opaque(str(spark_type.get("class", other)))
+
+
+def _field(spark_field: dict[str, Any]) -> t.Field:
+    name = spark_field["name"]
+    collations = spark_field.get("metadata", {}).get(_COLLATIONS, {})
+    return t.Field(name, _read(spark_field["type"], collations, name))

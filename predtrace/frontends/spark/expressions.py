@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
 from predtrace.frontends.spark.catalyst import place
+from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.literals import read_array, read_literal
 from predtrace.frontends.spark.tree import Node, read_tree
@@ -67,7 +68,7 @@ class ExpressionReader:
 
     def asked(self, node: Node, function: str, args: tuple[Expr, ...]) -> Call:
         """A call whose type and nullability Catalyst tells."""
-        kind = data_type(json.loads(node.handle.dataType().json()))
+        kind = value_type(node, json.loads(node.handle.dataType().json()))
         return Call(function, args, kind, bool(node.handle.nullable()))
 
     def check_mode(self, node: Node) -> None:
@@ -174,7 +175,7 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
 
 @_reads(Literal="literal; make_array for arrays")
 def _literal(_: ExpressionReader, node: Node) -> Expr:
-    kind = data_type(node.fields["dataType"])
+    kind = value_type(node, node.fields["dataType"])
     return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
 
 
@@ -200,7 +201,7 @@ def _connective(reader: ExpressionReader, node: Node) -> Expr:
 
 @_reads(Cast="cast")
 def _cast(reader: ExpressionReader, node: Node) -> Expr:
-    kind = data_type(node.fields["dataType"])
+    kind = value_type(node, node.fields["dataType"])
     arg = reader.read(node.children[0])
     if arg.type == kind:
         return arg
@@ -208,9 +209,17 @@ def _cast(reader: ExpressionReader, node: Node) -> Expr:
     return Call("cast", (arg,), kind, bool(node.handle.nullable()))
 
 
-@_reads(Collate="cast", CollationCast="cast")
+@_reads(Collate="its string, if plain", CollationCast="its string, if plain")
 def _collate(reader: ExpressionReader, node: Node) -> Expr:
-    return reader.asked(node, "cast", (reader.read(node.children[0]),))
+    arg = reader.read(node.children[0])
+    made = reader.asked(node, "cast", (arg,))
+    return arg if made.type == arg.type else made
+
+
+@_reads(Collation="literal, for a plain string")
+def _collation(reader: ExpressionReader, node: Node) -> Expr:
+    reader.read(node.children[0])
+    return reader.read(read_tree(node.handle.replacement()))
 
 
 @_reads(Like="like")

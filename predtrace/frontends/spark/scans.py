@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import origin_of, place
-from predtrace.frontends.spark.datatypes import data_type
+from predtrace.frontends.spark.collations import column_type
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.sources import read_relation
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
@@ -21,7 +21,7 @@ def _scan(translation: Translation, prepared: Prepared) -> Translated:
         translation.column(
             attribute.expr_id,
             attribute.name,
-            data_type(attribute.fields["dataType"]),
+            column_type(attribute, relation.name),
             bool(attribute.fields["nullable"]),
         )
         for attribute in attributes

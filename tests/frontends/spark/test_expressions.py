@@ -121,7 +121,9 @@ TYPES = {
     "array(v)": t.Array(t.INTEGER),
     "named_struct('a', g)": t.Record((t.Field("a", t.STRING),)),
     "map(g, v)": t.Map(t.STRING, t.INTEGER),
-    "g COLLATE UTF8_LCASE": t.String("UTF8_LCASE"),
+    "g COLLATE UTF8_BINARY": t.STRING,
+    "CAST(g AS VARCHAR(3))": t.STRING,
+    "named_struct('a', array(g COLLATE UTF8_BINARY))": t.Record((t.Field("a", t.Array(t.STRING)),)),
 }
 
 
