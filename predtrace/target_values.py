@@ -167,10 +167,17 @@ def _timestamp(value: Any, data_type: DataType) -> dt.datetime:
     assert isinstance(data_type, Timestamp)
     read = _wall_or_instant(value)
     if data_type.zoned:
-        return read.astimezone(dt.timezone.utc) if read.tzinfo else read
+        return _in_utc(read) if read.tzinfo else read
     if read.tzinfo is not None:
         raise _NoFitError
     return read
+
+
+def _in_utc(instant: dt.datetime) -> dt.datetime:
+    try:
+        return instant.astimezone(dt.timezone.utc)
+    except OverflowError:
+        raise _NoFitError from None
 
 
 def _wall_or_instant(value: Any) -> dt.datetime:

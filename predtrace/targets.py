@@ -188,7 +188,13 @@ class _Reader:
         """A zoned timestamp in UTC; a naive one is in the job's time zone."""
         if value.tzinfo is None:
             value = value.replace(tzinfo=_zone(self._zone))
-        return value.astimezone(dt.timezone.utc)
+        try:
+            return value.astimezone(dt.timezone.utc)
+        except OverflowError as error:
+            raise TargetError(
+                f"in UTC the timestamp {value} is not in the years 1 to 9999, which are those "
+                "of Python; name the output row by other columns"
+            ) from error
 
 
 def _zone(name: str) -> dt.tzinfo:

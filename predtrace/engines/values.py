@@ -81,20 +81,35 @@ def target_table(
     return pa.table(arrays, names=names)
 
 
-def row_literals(columns: Sequence[Column], row: Mapping[str, Any]) -> dict[int, Literal] | None:
-    """A row's values as literals by column id; None if a column's type has none."""
+def row_literals(columns: Sequence[Column], row: pa.Table) -> dict[int, Literal] | None:
+    """The values of a table's only row as literals by column id.
+
+    None if a column's type has no literals, or Python no such value: its dates and times
+    end with the years 1 and 9999.
+    """
     if not all(has_literals(column.type) for column in columns):
         return None
-    return {
-        column.id: Literal(_literal_value(row[physical_name(column.id)]), column.type)
-        for column in columns
-    }
+    try:
+        return {
+            column.id: Literal(_literal_value(row.column(physical_name(column.id))), column.type)
+            for column in columns
+        }
+    except OverflowError:
+        return None
 
 
-def _literal_value(value: Any) -> Any:
+def _literal_value(only: pa.ChunkedArray) -> Any:
+    value = only[0].as_py()
     if isinstance(value, dt.timedelta):
         return value // dt.timedelta(microseconds=1)
     return value
+
+
+def never_null(columns: Sequence[Column], rows: pa.Table) -> frozenset[int]:
+    """The columns without NULLs, by id."""
+    return frozenset(
+        column.id for column in columns if not rows.column(physical_name(column.id)).null_count
+    )
 
 
 def with_file_dictionary(row_ids: pa.Table) -> pa.Table:

@@ -6,6 +6,7 @@ Values are compared as a target's are (SEMANTICS section 6): NULL equals NULL, N
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -53,20 +54,18 @@ class Output:
 
         Returns pairs: the number of the wanted row, and that of the output row; sorted.
         """
-        if wanted.num_rows == 1:
-            parts = [self._find_one(wanted.to_pylist()[0])]
-        else:
-            parts = list(self._find_many(wanted))
+        one = wanted.num_rows == 1
+        parts = [self._find_one(wanted)] if one else list(self._find_many(wanted))
         lengths = [len(part) for part in parts]
         rows = np.concatenate([np.empty(0, np.int64), *parts])
         return np.repeat(np.arange(len(parts)), lengths), rows
 
-    def _find_one(self, values: Mapping[str, Any]) -> Ints:
-        """The rows with these values: by one column, then by the others among what is left."""
+    def _find_one(self, wanted: pa.Table) -> Ints:
+        """The rows with its values: by one column, then by the others among what is left."""
         found = np.arange(len(self))
         rows = self.rows
-        for name, value in values.items():
-            kept = np.flatnonzero(_equals(rows.column(name), value))
+        for name in wanted.column_names:
+            kept = np.flatnonzero(_equals(rows.column(name), wanted.column(name)))
             found, rows = found[kept], rows.take(kept)
         return found
 
@@ -146,7 +145,8 @@ def _codes(column: pa.ChunkedArray) -> Ints:
     plain = _comparable(column)
     if plain is None:
         seen: dict[Hashable, int] = {}
-        codes = [seen.setdefault(_hashable(value), len(seen)) for value in column.to_pylist()]
+        values = _hashables(column)
+        codes = [seen.setdefault(value, len(seen)) for value in values]
         return np.array(codes, np.int64)
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
@@ -171,21 +171,40 @@ def _comparable(column: pa.ChunkedArray) -> Any:
     return pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), column.type), plain)
 
 
-def _equals(column: pa.ChunkedArray, value: Any) -> Any:
-    """Which values of a column equal a value (flags)."""
+def _equals(column: pa.ChunkedArray, wanted: pa.ChunkedArray) -> Any:
+    """Which values of a column equal the only one of another (flags)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_nested(column.type):
-        wanted = _hashable(value)
-        return np.array([_hashable(other) == wanted for other in column.to_pylist()], np.bool_)
-    if value is None:
+        (only,) = _hashables(wanted.cast(column.type))
+        return np.array([value == only for value in _hashables(column)], np.bool_)
+    value = wanted[0]
+    if not value.is_valid:
         found = column.is_null()
-    elif value != value:
+    elif pa.types.is_floating(value.type) and math.isnan(value.as_py()):
         found = pc.is_nan(column).fill_null(False)
     else:
-        found = pc.equal(column, pa.scalar(value, column.type)).fill_null(False)
+        found = pc.equal(column, value.cast(column.type)).fill_null(False)
     return found.to_numpy()
+
+
+def _hashables(column: pa.ChunkedArray) -> list[Hashable]:
+    """Values of a nested column; times in them as numbers, for Python has not all of them."""
+    return [_hashable(value) for value in column.cast(_countable(column.type)).to_pylist()]
+
+
+def _countable(data_type: pa.DataType) -> pa.DataType:
+    """The type with numbers for dates, timestamps and durations."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(data_type):
+        return pa.struct([field.with_type(_countable(field.type)) for field in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(data_type.value_field.with_type(_countable(data_type.value_type)))
+    if pa.types.is_temporal(data_type):
+        return pa.int32() if pa.types.is_date32(data_type) else pa.int64()
+    return data_type
 
 
 def _hashable(value: Any) -> Hashable:

@@ -1,0 +1,88 @@
+"""Values that are equal and yet told apart: 0.0 = -0.0, but as texts they differ.
+
+An optimizer that puts one side of an equality for the other loses rows there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import predtrace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Tuple: TypeAlias = tuple[Any, ...]
+Derived: TypeAlias = list[tuple[Tuple, tuple[int, ...]]]
+
+X = [0.0, -0.0, 1.0, 1.0]
+"""No NULLs: only without them equalities are plain ``=``, which optimizers make use of."""
+
+
+def _projected() -> Derived:
+    return [((x, repr(x)), (row,)) for row, x in enumerate(X)]
+
+
+def _constant() -> Derived:
+    return [((x, repr(x)), (row,)) for row, x in enumerate(X) if x == 0]
+
+
+def _joined() -> Derived:
+    pairs = itertools.product(enumerate(X), enumerate(X))
+    return [((a, repr(b)), (i, j)) for (i, a), (j, b) in pairs if a == b]
+
+
+QUERIES = {
+    "SELECT x, CAST(x AS STRING) AS s FROM zeros": _projected,
+    "SELECT x, CAST(x AS STRING) AS s FROM zeros WHERE x = 0": _constant,
+    "SELECT a.x, CAST(b.x AS STRING) AS s FROM zeros a JOIN zeros b ON a.x = b.x": _joined,
+    "SELECT a.x, CAST(b.x AS STRING) AS s FROM zeros a JOIN zeros b ON a.x <=> b.x": _joined,
+}
+"""Pipelines, and what gives their output rows with the row numbers that each scan adds."""
+
+
+def _wanted(derived: Derived, targets: list[Tuple]) -> list[set[tuple[int, int]]]:
+    """Per scan the pairs of a target's position and a row; 0.0 and -0.0 are one value."""
+    scans = len(derived[0][1])
+    return [
+        {
+            (number, rows[scan])
+            for number, target in enumerate(targets)
+            for output, rows in derived
+            if output == target
+        }
+        for scan in range(scans)
+    ]
+
+
+def _found(answer: Any) -> list[set[tuple[int, int]]]:
+    ids = [scan.row_ids() for scan in answer.scans]
+    return [
+        set(zip(t.column("target").to_pylist(), t.column("row").to_pylist(), strict=True))
+        for t in ids
+    ]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_several_targets(query: str, spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "zeros.parquet"
+    pq.write_table(pa.table({"x": X}), file)
+    spark.read.parquet(str(file)).createOrReplaceTempView("zeros")
+    derived = QUERIES[query]()
+    targets = [output for output, _ in derived]
+    wanted = _wanted(derived, targets)
+    job = predtrace.trace(spark.sql(query)).run(store=tmp_path / "store", keep="none")
+    answers = [job.lineage(targets, engine="spark", spark=spark)]
+    answers += [job.lineage(targets, mode="replayed", engine="spark", spark=spark)]
+    job.build_index(engine="spark", spark=spark)
+    answers += [job.lineage(targets, mode="indexed")]
+    for answer in answers:
+        assert answer.label == "precise"
+        assert not answer.missing
+        assert _found(answer) == wanted
