@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
 from predtrace.errors import TargetError
+from predtrace.foreign_values import NOT_PLAIN, plain_value
 from symbolic.types import (
     Array,
     Binary,
@@ -30,6 +32,11 @@ from symbolic.types import (
     type_name,
 )
 
+_SHOWN = 100
+_NANOSECONDS = re.compile(r"[.,]\d{6}0*[1-9]")
+_NO_ARRAYS = (str, bytes, bytearray, memoryview, Mapping, Set, Iterator)
+"""What Python iterates over, but is no sequence of elements."""
+
 
 class _NoFitError(Exception):
     """The value is no value of the type."""
@@ -43,27 +50,29 @@ def convert(value: Any, data_type: DataType, column: str) -> Any:
     the job's: see `targets`).
     """
     try:
-        return _convert(_plain(value), data_type)
+        return _convert(value, data_type)
     except _NoFitError:
         hint = _HINTS.get(type(data_type), "")
         raise TargetError(
-            f"column {column} is {type_name(data_type)}; {value!r} "
+            f"column {column} is {type_name(data_type)}; {_shown(value)} "
             f"({type(value).__name__}) is no such value{hint}"
         ) from None
 
 
-def _plain(value: Any) -> Any:
-    """NumPy and pandas scalars as Python's own."""
-    if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
-        return value.item()
-    return value
+def _shown(value: Any) -> str:
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python does not write out whole numbers of thousands of digits
+        return "a number"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _convert(value: Any, data_type: DataType) -> Any:
+    value = plain_value(value)
     if value is None:
         return None
+    if value is NOT_PLAIN:
+        raise _NoFitError
     converter = _CONVERTERS.get(type(data_type))
     if converter is None:
         raise _NoFitError
@@ -79,9 +88,8 @@ def _boolean(value: Any, data_type: DataType) -> bool:
 def _integer(value: Any, data_type: DataType) -> int:
     assert isinstance(data_type, Integer)
     whole = _exact_number(value)
-    limit = 2 ** (data_type.bits - 1)
     # The range first: the digits of 1E+999999 are best never written out.
-    if not -limit <= whole < limit or whole != int(whole):
+    if not _fits(whole, data_type.bits) or whole != int(whole):
         raise _NoFitError
     return int(whole)
 
@@ -118,31 +126,39 @@ def _float(value: Any, data_type: DataType) -> float:
         raise _NoFitError
     try:
         number = float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # beyond its range; a signaling NaN
         raise _NoFitError from None
     if isinstance(value, int) and int(number) != value:
         raise _NoFitError
-    if isinstance(value, decimal.Decimal) and value.is_finite() and math.isinf(number):
+    if isinstance(value, decimal.Decimal) and value.is_finite() and _leaves_range(value, number):
         raise _NoFitError
     if data_type.bits == 32 and math.isfinite(number):
         return _single(number)
     return number
 
 
+def _leaves_range(exact: decimal.Decimal, number: float) -> bool:
+    return math.isinf(number) or (exact != 0 and number == 0)
+
+
 def _single(number: float) -> float:
     """A float column's value: the nearest single, if it prints as the number given."""
-    import struct
+    import numpy as np
 
-    try:
-        nearest: float = struct.unpack("f", struct.pack("f", number))[0]
-    except OverflowError:
-        raise _NoFitError from None
-    return nearest
+    with np.errstate(all="ignore"):
+        nearest = np.float32(number)
+    if float(nearest) != number and float(str(nearest)) != number:
+        raise _NoFitError
+    return float(nearest)
 
 
 def _string(value: Any, data_type: DataType) -> str:
     if not isinstance(value, str):
         raise _NoFitError
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        raise _NoFitError from None
     return value
 
 
@@ -187,6 +203,8 @@ def _wall_or_instant(value: Any) -> dt.datetime:
         return value
     # Python 3.10 does not know the letter for UTC.
     text = value.replace("Z", "+00:00") if isinstance(value, str) else value
+    if isinstance(text, str) and _NANOSECONDS.search(text):  # which Python would drop
+        raise _NoFitError
     parsed: dt.datetime = _parsed(text, dt.datetime.fromisoformat)
     return parsed
 
@@ -203,32 +221,43 @@ def _parsed(value: Any, parse: Callable[[str], Any]) -> Any:
 def _day_time(value: Any, data_type: DataType) -> dt.timedelta:
     if not isinstance(value, dt.timedelta):
         raise _NoFitError
+    if not _fits(value // dt.timedelta(microseconds=1), 64):
+        raise _NoFitError
     return value
 
 
 def _months(value: Any, data_type: DataType) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or not _fits(value, 32):
         raise _NoFitError
     return value
 
 
+def _fits(value: int | decimal.Decimal, bits: int) -> bool:
+    limit = 1 << (bits - 1)
+    return -limit <= value < limit
+
+
 def _array(value: Any, data_type: DataType) -> list[Any]:
     assert isinstance(data_type, Array)
-    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+    if isinstance(value, _NO_ARRAYS) or not hasattr(value, "__iter__"):
         raise _NoFitError
-    return [_convert(_plain(item), data_type.element) for item in value]
+    return [_convert(item, data_type.element) for item in value]
 
 
 def _record(value: Any, data_type: DataType) -> dict[str, Any]:
     assert isinstance(data_type, Record)
+    names = [field.name for field in data_type.fields]
+    given = getattr(value, "__fields__", names)
+    if given != names:  # a Row with its fields in another order
+        value = dict(zip(given, value, strict=True))
     if isinstance(value, dict):
-        if value.keys() != {field.name for field in data_type.fields}:
+        if value.keys() != set(names):
             raise _NoFitError
-        value = [value[field.name] for field in data_type.fields]
+        value = [value[name] for name in names]
     if not isinstance(value, (tuple, list)) or len(value) != len(data_type.fields):
         raise _NoFitError
     return {
-        field.name: _convert(_plain(item), field.type)
+        field.name: _convert(item, field.type)
         for field, item in zip(data_type.fields, value, strict=True)
     }
 
@@ -248,8 +277,8 @@ _CONVERTERS: dict[type[TypeBase], Callable[[Any, Any], Any]] = {
     Record: _record,
 }
 _HINTS: dict[type[TypeBase], str] = {
-    Date: "; give a date or text such as '1995-03-15'",
-    Timestamp: "; give a datetime or text such as '1995-03-15 12:30:00'",
+    Date: "; give a date or text such as '1995-03-15', or None for NULL",
+    Timestamp: "; give a datetime or text such as '1995-03-15 12:30:00', or None for NULL",
     Decimal: "; give a Decimal, int or text that fits exactly",
     Map: "; maps are not compared: leave the column out",
     Null: "; the column is always NULL",

@@ -180,9 +180,20 @@ class _Reader:
         return Wanted(number=number, values=values, complete=complete)
 
     def _value(self, value: Any, column: Column) -> Any:
-        converted = convert(value, column.type, column.name)
-        zoned = isinstance(column.type, Timestamp) and column.type.zoned
-        return self._instant(converted) if zoned and converted is not None else converted
+        return self._placed(convert(value, column.type, column.name), column.type)
+
+    def _placed(self, value: Any, data_type: DataType) -> Any:
+        """A converted value, its zoned timestamps (nested ones, too) as instants."""
+        match value, data_type:
+            case None, _:
+                return None
+            case _, Timestamp(True):
+                return self._instant(value)
+            case _, Array(element):
+                return [self._placed(item, element) for item in value]
+            case _, Record(fields):
+                return {field.name: self._placed(value[field.name], field.type) for field in fields}
+        return value
 
     def _instant(self, value: dt.datetime) -> dt.datetime:
         """A zoned timestamp in UTC; a naive one is in the job's time zone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import time
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from symbolic.types import (
     Array,
     Binary,
     DataType,
+    DayTimeInterval,
     Decimal,
     Field,
     Float,
@@ -34,11 +36,15 @@ from symbolic.types import (
     Map,
     Record,
     Timestamp,
+    YearMonthInterval,
 )
 
 D = decimal.Decimal
 UTC = dt.timezone.utc
 MONEY = Decimal(15, 2)
+WALL = Timestamp(zoned=False)
+MICROS = dt.datetime(2020, 1, 1, 0, 0, 0, 123456)
+PAIR = Record((Field("a", LONG), Field("b", STRING)))
 SETTINGS = EngineSettings(
     engine_version="4.3.0", time_zone="Europe/Berlin", ansi=True, case_sensitive=False
 )
@@ -142,6 +148,9 @@ def test_naive_timestamps_are_in_the_jobs_zone() -> None:
         "2024-07-01T10:00:00Z",
     ):
         assert one((given,), (column,)).values == {1: summer}
+    nested = Column(2, "moments", Array(Record((Field("at", TIMESTAMP),))))
+    given = [{"at": dt.datetime(2024, 7, 1, 12, 0)}, {"at": None}, None]
+    assert one(([*given],), (nested,)).values == {2: [{"at": summer}, {"at": None}, None]}
     predicate = one("moment >= timestamp '2024-07-01 12:00:00'", (column,)).predicate
     assert predicate == call("ge", column, Literal(summer, TIMESTAMP))
 
@@ -164,9 +173,25 @@ def test_naive_timestamps_are_in_the_jobs_zone() -> None:
         (dt.datetime(2020, 1, 1), DATE, dt.date(2020, 1, 1)),
         (dt.date(2020, 1, 1), Timestamp(zoned=False), dt.datetime(2020, 1, 1)),
         ([1, None], Array(LONG), [1, None]),
-        ((1, "x"), Record((Field("a", LONG), Field("b", STRING))), {"a": 1, "b": "x"}),
-        ({"b": "x", "a": 1}, Record((Field("a", LONG), Field("b", STRING))), {"a": 1, "b": "x"}),
+        ((1, "x"), PAIR, {"a": 1, "b": "x"}),
+        ({"b": "x", "a": 1}, PAIR, {"a": 1, "b": "x"}),
         (None, Map(LONG, LONG), None),
+        (np.float32(0.1), Float(32), float(np.float32(0.1))),
+        (16_777_216, Float(32), 16_777_216.0),
+        (np.datetime64("2020-01-01T00:00:00.123456000"), WALL, MICROS),
+        (np.datetime64("2020-01-01"), DATE, dt.date(2020, 1, 1)),
+        (pd.Timestamp("2020-01-01 00:00:00.123456"), WALL, MICROS),
+        (np.timedelta64(3000, "ns"), DayTimeInterval(), dt.timedelta(microseconds=3)),
+        (pd.Timedelta("1us"), DayTimeInterval(), dt.timedelta(microseconds=1)),
+        (dt.datetime.max.replace(tzinfo=UTC), TIMESTAMP, dt.datetime.max.replace(tzinfo=UTC)),
+        ("2020-01-01 00:00:00.12345600", WALL, MICROS),
+        (b"a\x00b", Binary(), b"a\x00b"),
+        ("a\x00b", STRING, "a\x00b"),
+        (np.array([1, 2]), Array(LONG), [1, 2]),
+        (np.array([[1], [2]]), Array(Array(LONG)), [[1], [2]]),
+        (pd.Series([1.5]), Array(DOUBLE), [1.5]),
+        (Row(b="x", a=1), PAIR, {"a": 1, "b": "x"}),
+        (2**31 - 1, YearMonthInterval(), 2**31 - 1),
     ],
 )
 def test_values_convert_exactly(value: Any, data_type: DataType, expected: Any) -> None:
@@ -186,11 +211,40 @@ def test_values_convert_exactly(value: Any, data_type: DataType, expected: Any) 
         (dt.datetime(2020, 1, 1, 1), DATE), (1, DATE), ("2020-13-01", DATE),
         (dt.datetime(2020, 1, 1, tzinfo=UTC), Timestamp(zoned=False)),
         ({"a": 1}, Map(STRING, LONG)), ("ab", Array(STRING)), ((1,), Record(())),
+        *((none, each) for none in (pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT"))
+          for each in (DATE, TIMESTAMP, LONG, STRING, DOUBLE, DayTimeInterval())),
+        (pd.Timestamp("2020-01-01 00:00:00.000000001"), WALL), (np.datetime64(1, "ns"), WALL),
+        (pd.Timestamp(np.datetime64("20000-01-01", "s")), WALL),
+        ("2020-01-01 00:00:00.1234561", WALL), (pd.Timedelta(1), DayTimeInterval()),
+        *((np.datetime64(2**62, unit), each) for unit in ("D", "us") for each in (DATE, LONG)),
+        (np.datetime64(1, "ns"), LONG), (np.timedelta64(1, "M"), YearMonthInterval()),
+        (dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), TIMESTAMP),
+        (dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=2))), TIMESTAMP),
+        (dt.timedelta.max, DayTimeInterval()), (2**31, YearMonthInterval()),
+        (True, MONEY), (np.True_, MONEY), (1 + 0j, LONG), (np.longdouble(1), DOUBLE),
+        (D("sNaN"), DOUBLE), (D("1E-999999"), DOUBLE), (2**24 + 1, Float(32)),
+        (1e-60, Float(32)), (1.23456789012, Float(32)), ("\ud800", STRING),
+        ([10**5000], Array(LONG)),
+        ({1}, Array(LONG)), (iter([1]), Array(LONG)), (bytearray(b"a"), Array(LONG)),
+        ([pd.NaT], Array(DATE)), (np.array([1, 2]), LONG), (pd.Series([1, 2]), DOUBLE),
+        ({1: 1, "b": "x"}, PAIR), (Row(a=1, c="x"), PAIR), ((pd.NaT, "x"), PAIR),
     ],
 )  # fmt: skip
 def test_values_that_do_not_fit(value: Any, data_type: DataType) -> None:
-    with pytest.raises(TargetError, match="column c is"):
+    with pytest.raises(TargetError, match=r"\Acolumn c is .{1,250}\Z"):
         convert(value, data_type, "c")
+
+
+@pytest.mark.parametrize("text", ["1e99999", "0e999999999999999", "1e-999999999999999"])
+@pytest.mark.parametrize("data_type", [LONG, MONEY])
+def test_exponents_are_not_written_out(text: str, data_type: DataType) -> None:
+    begun = time.process_time()
+    if text.startswith("0"):
+        assert convert(text, data_type, "c") == 0
+    else:
+        with pytest.raises(TargetError, match="column c is"):
+            convert(text, data_type, "c")
+    assert time.process_time() - begun < 0.5
 
 
 def eq(column: Column, value: Any) -> Any:
