@@ -83,8 +83,8 @@ class Tracking:
 
     def source(self, name: str, data: npt.ArrayLike) -> LineageArray:
         """The same, with a number behind the name where it is taken."""
-        if not name:
-            raise ArrayLineageError("an array needs a name")
+        if not isinstance(name, str) or not name:
+            raise ArrayLineageError("an array needs a name, which is a text and comes first")
         if isinstance(data, LineageArray):
             values, entry = data.values.copy(), ArrayEntry(name, data.shape)
             flow = Flow(0, 0, broadcast(data.shape, data.shape))

@@ -136,6 +136,11 @@ def _roots(
         raise SourceError(
             f"{twice} is read twice by one source; read it once, or as two sources and their union"
         )
+    gone = next((file for file in read if not os.path.exists(file)), None)
+    if gone is not None:
+        raise SourceError(
+            f"{gone} is gone since Spark listed the source's files; read the source again"
+        )
     left_out = sorted({file.path for file in _files(roots)} - set(read))
     if not left_out:
         return roots
