@@ -69,11 +69,16 @@ def _found(answer: Any) -> list[set[tuple[int, int]]]:
     ]
 
 
+def write(spark: SparkSession, folder: Path) -> None:
+    """The source, as the view ``zeros``."""
+    file = folder / "zeros.parquet"
+    pq.write_table(pa.table({"n": range(len(X)), "x": X}), file)
+    spark.read.parquet(str(file)).createOrReplaceTempView("zeros")
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_several_targets(query: str, spark: SparkSession, tmp_path: Path) -> None:
-    file = tmp_path / "zeros.parquet"
-    pq.write_table(pa.table({"x": X}), file)
-    spark.read.parquet(str(file)).createOrReplaceTempView("zeros")
+    write(spark, tmp_path)
     derived = QUERIES[query]()
     targets = [output for output, _ in derived]
     wanted = _wanted(derived, targets)
@@ -86,3 +91,14 @@ def test_several_targets(query: str, spark: SparkSession, tmp_path: Path) -> Non
         assert answer.label == "precise"
         assert not answer.missing
         assert _found(answer) == wanted
+
+
+def test_one_target_beside_a_constant(spark: SparkSession, tmp_path: Path) -> None:
+    """A condition on groups stays above them, beside those of the target."""
+    write(spark, tmp_path)
+    groups = "SELECT n, max(x) AS x FROM zeros GROUP BY n"
+    query = f"SELECT x, CAST(x AS STRING) AS s FROM ({groups}) WHERE x = 0"
+    job = predtrace.trace(spark.sql(query)).run(store=tmp_path / "store", keep="none")
+    for row, target in enumerate([(0.0, "0.0"), (-0.0, "-0.0")]):
+        answer = job.lineage(target, mode="replayed", engine="spark", spark=spark)
+        assert answer.scans[0].row_ids().column("row").to_pylist() == [row]

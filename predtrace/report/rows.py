@@ -17,9 +17,31 @@ _GAP = 2
 
 def rows_data(table: pa.Table) -> dict[str, Any]:
     """An Arrow table as plain data for JSON: column names (repeated ones too) and rows."""
-    columns = [[json_value(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [[json_value(value) for value in _values(column)] for column in table.columns]
     rows = [list(row) for row in zip(*columns, strict=True)] if columns else []
     return {"columns": list(table.column_names), "rows": rows}
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Python's values; text for dates and times before its year 1 or after its year 9999."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except OverflowError:
+        return [_value(scalar) for scalar in column]
+    return values
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    import pyarrow as pa
+
+    try:
+        return scalar.as_py()
+    except OverflowError:
+        if pa.types.is_temporal(scalar.type):
+            return scalar.cast(pa.string()).as_py()
+        if pa.types.is_struct(scalar.type):
+            return {name: _value(part) for name, part in scalar.items()}
+        return [_value(part) for part in scalar]
 
 
 def json_value(value: Any) -> Any:
@@ -55,7 +77,7 @@ def rows_table(table: pa.Table, width: int) -> Group:
     from rich.table import Table
     from rich.text import Text
 
-    texts = [[cell(value) for value in column.to_pylist()] for column in table.columns]
+    texts = [[cell(value) for value in _values(column)] for column in table.columns]
     widths = [
         min(CELL_WIDTH, max(map(len, [name, *column])))
         for name, column in zip(table.column_names, texts, strict=True)
