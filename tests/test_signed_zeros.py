@@ -102,3 +102,20 @@ def test_one_target_beside_a_constant(spark: SparkSession, tmp_path: Path) -> No
     for row, target in enumerate([(0.0, "0.0"), (-0.0, "-0.0")]):
         answer = job.lineage(target, mode="replayed", engine="spark", spark=spark)
         assert answer.scans[0].row_ids().column("row").to_pylist() == [row]
+
+
+def test_value_sets_do_not_stand_for_what_tells_zeros_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(spark, tmp_path)
+    file = tmp_path / "texts.parquet"
+    pq.write_table(pa.table({"m": [0, 1, 2], "t": ["0.0", "-0.0", "1.0"]}), file)
+    spark.read.parquet(str(file)).createOrReplaceTempView("texts")
+    query = "SELECT b.m FROM zeros a JOIN texts b ON CAST(a.x AS STRING) = b.t"
+    job = predtrace.trace(spark.sql(query)).run(store=tmp_path / "store", keep="none")
+    targets = [(0,), (1,), (2,)]
+    answer = job.lineage(targets, mode="refined", engine="spark", spark=spark)
+    wanted = {"zeros": {(0, 0), (1, 1), (2, 2), (2, 3)}, "texts": {(0, 0), (1, 1), (2, 2)}}
+    for found, scan in zip(_found(answer), answer.scans, strict=True):
+        assert found >= wanted[scan.table]
+        assert found == wanted[scan.table] or scan.label == "superset"

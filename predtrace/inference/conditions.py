@@ -21,10 +21,16 @@ from symbolic.expr import (
     conjuncts,
     params_of,
     substitute,
+    walk,
 )
+from symbolic.types import Array, DataType, Float, Map, Record
 
 JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
 """Operators that combine and drop rows by conditions on these rows alone."""
+_COMPARING = frozenset(
+    {"eq", "nullsafe_eq", "lt", "le", "gt", "ge", "is_null", "is_not_null", "is_nan"}
+)
+"""Functions to which 0.0 and -0.0 are the same."""
 
 
 def flattened(operators: Sequence[Operator], above: Expr = TRUE) -> Iterator[Expr]:
@@ -44,7 +50,8 @@ def pair_conditions(
 ) -> dict[tuple[int, int], Expr]:
     """What conditions say of two members' rows together, but for ties of a family.
 
-    By pairs of nodes, the lower number first.
+    By pairs of nodes, the lower number first. What tells equal floating-point numbers apart, as
+    the texts of 0.0 and -0.0 do, is left out: of these a set of different values has one.
     """
     owner = {column.id: node for node in members for column in graph.output(node)}
     found: dict[tuple[int, int], list[Expr]] = {}
@@ -52,6 +59,8 @@ def pair_conditions(
         for term in flattened(region):
             read = column_ids(term)
             if params_of(term) or not read <= owner.keys() or _is_tie(term, families):
+                continue
+            if _tells_equals_apart(term):
                 continue
             owners = sorted({owner[column] for column in read})
             if len(owners) == 2:
@@ -81,3 +90,25 @@ def _is_tie(term: Expr, families: Mapping[int, int]) -> bool:
         case Call(function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))):
             return families.get(left, -1) == families.get(right, -2)
     return False
+
+
+def _tells_equals_apart(term: Expr) -> bool:
+    """Whether a floating-point column is read otherwise than by comparing it."""
+    return any(
+        isinstance(part, Call)
+        and part.function not in _COMPARING
+        and any(isinstance(arg, Column) and _has_floats(arg.type) for arg in part.args)
+        for part in walk(term)
+    )
+
+
+def _has_floats(data_type: DataType) -> bool:
+    match data_type:
+        case Array(element):
+            return _has_floats(element)
+        case Record(fields):
+            return any(_has_floats(field.type) for field in fields)
+        case Map(key, value):
+            return _has_floats(key) or _has_floats(value)
+        case _:
+            return isinstance(data_type, Float)
