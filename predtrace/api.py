@@ -9,13 +9,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from predtrace.active_session import active_session
 from predtrace.commit import Commit
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage import Lineage
-from predtrace.questions import active_session, ask
+from predtrace.questions import ask
 
 if TYPE_CHECKING:
     import pyarrow as pa

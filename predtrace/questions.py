@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from predtrace.active_session import active_session
 from predtrace.engines.base import (
     Engine,
     Evaluation,
@@ -249,15 +249,6 @@ def _spark_engine(spark: SparkSession | None) -> Engine:
     from predtrace.engines.spark import SparkEngine
 
     return SparkEngine(spark or active_session() or _local_session())
-
-
-def active_session() -> SparkSession | None:
-    """The Spark session of this process, if it has one; never imports pyspark."""
-    if "pyspark" not in sys.modules:
-        return None
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession()
 
 
 def _local_session() -> SparkSession:

@@ -39,6 +39,7 @@ from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.spark_rows import SparkRows
 from predtrace.engines.spark_source import (
     address,
+    local_frame,
     source_frame,
     spark_errors,
     stored_frame,
@@ -165,7 +166,7 @@ class SparkEvaluation:
         """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
         with spark_errors():
             source = self._source(request.source, request.columns, identity=False)
-            frame = self.session.createDataFrame(with_addresses(self.session, ids)).coalesce(1)
+            frame = local_frame(self.session, with_addresses(self.session, ids))
             query = FetchQuery(self._queries, request, source, self._view(frame, "ids"))
         return SparkRows(self, request.source, query)
 
@@ -222,7 +223,7 @@ class SparkEvaluation:
         types = [(TARGET, "BIGINT")]
         types += [(physical_name(column.id), type_text(column)) for column in columns]
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
-        return self.session.createDataFrame(rows, schema).coalesce(1)
+        return local_frame(self.session, rows, schema)
 
     def _linked_bound(self, link: LookedUp) -> Bound:
         if isinstance(link, RefinedLink):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from predtrace.active_session import as_active
 from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW
@@ -22,6 +23,7 @@ from symbolic.types import Float, Null, Opaque
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 @contextmanager
@@ -35,6 +37,17 @@ def spark_errors() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise EngineError(f"Spark could not evaluate this: {first}") from error
+
+
+def local_frame(
+    session: SparkSession, rows: pa.Table, schema: StructType | None = None
+) -> DataFrame:
+    """Rows of the driver in one partition, so that they need no shuffle.
+
+    The user's session stays the active one.
+    """
+    with as_active(session):
+        return session.createDataFrame(rows, schema).coalesce(1)
 
 
 def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:

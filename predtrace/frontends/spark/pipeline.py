@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from predtrace.active_session import as_active
 from predtrace.errors import EngineError
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.catalyst import option
@@ -107,6 +108,11 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
         raise EngineError(
             "a Spark Connect DataFrame has no plan in this process; use a classic Spark session"
         )
+    with as_active(pipeline.sparkSession):
+        return _read(pipeline, text)
+
+
+def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     session = pipeline.sparkSession
     jvm = session._jvm
     normalizer = Normalizer(jvm)
