@@ -33,6 +33,7 @@ from predtrace.targets import (
     bindable,
     check_target,
     found_targets,
+    labelled_for,
     stored_output,
     trusted_targets,
 )
@@ -77,6 +78,7 @@ def ask(
     plan = choose_plan(job, aggregates)
     graph = OperatorGraph(job.graph, job.root)
     wishes = check_target(target, graph.output(), job.settings)
+    plan = labelled_for(wishes, plan)
     notes: list[str] = []
     if mode in (AUTO, INDEXED) and index_file(folder, plan.aggregates).exists():
         from predtrace.index.asking import ask_index
@@ -107,7 +109,7 @@ def ask(
         )
     if mode == AUTO:
         notes.insert(0, f"mode {chosen_mode}: {reason}")
-    plan = labelled_plan(job, plan, chosen_mode)
+    plan = labelled_for(wishes, labelled_plan(job, plan, chosen_mode))
     return Lineage(question, plan, requests, scans, chosen_mode, len(wishes.targets), notes)
 
 

@@ -25,11 +25,12 @@ from predtrace.engines.base import (
 )
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.errors import TargetError
+from predtrace.inference.plan import SUPERSET, LineagePlan
 from predtrace.jobs.model import EngineSettings
 from predtrace.target_predicates import parse_predicate
 from predtrace.target_values import convert
 from symbolic.expr import Column, Expr, Param, conjunction, same
-from symbolic.types import Array, DataType, Map, Record, Timestamp, type_name
+from symbolic.types import Array, DataType, Record, Timestamp, comparable, type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,13 +43,14 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """One target, checked: `values` by column id, or a `predicate` over the output columns.
 
     `number` is its position in the list given, from 0; `complete` says that all columns
-    have a value.
+    have a value. `overlooked` names the columns whose value is not compared: maps.
     """
 
     number: int
     values: Mapping[int, Any] = {}
     predicate: Expr | None = None
     complete: bool = False
+    overlooked: tuple[str, ...] = ()
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,9 +173,11 @@ class _Reader:
                 f"{self._listed()}; give a dict to name only some"
             )
         pairs = zip(self._columns, row, strict=True)
-        return self._wanted(
-            {c.id: self._value(v, c) for c, v in pairs if not _has_map(c.type)}, number
+        wanted = self._wanted(
+            {c.id: self._value(v, c) for c, v in pairs if comparable(c.type)}, number
         )
+        overlooked = tuple(c.name for c in self._columns if not comparable(c.type))
+        return msgspec.structs.replace(wanted, overlooked=overlooked)
 
     def _wanted(self, values: dict[int, Any], number: int) -> Wanted:
         complete = len(values) == len({column.id for column in self._columns})
@@ -225,6 +229,24 @@ def _lookup_predicate(columns: Sequence[Column], keys: Sequence[int]) -> Expr:
             if column.id in keys
         )
     )
+
+
+def labelled_for(wishes: Wishes, plan: LineagePlan) -> LineagePlan:
+    """The plan with labels for these targets: values that are not compared give a superset."""
+    overlooked = next((wanted.overlooked for wanted in wishes.targets if wanted.overlooked), ())
+    if not overlooked:
+        return plan
+    reason = (
+        f"maps are not compared: rows of the output that differ in {', '.join(overlooked)} alone "
+        "are answered for together"
+    )
+    scans = tuple(
+        scan
+        if scan.label == SUPERSET
+        else msgspec.structs.replace(scan, label=SUPERSET, reason=reason)
+        for scan in plan.scans
+    )
+    return msgspec.structs.replace(plan, scans=scans)
 
 
 def trusted_targets(wishes: Wishes) -> Targets:
@@ -290,15 +312,5 @@ def bindable(columns: Sequence[Column]) -> tuple[Column, ...]:
 
     SQL does not compare maps, so no predicate can have their values.
     """
-    found = {column.id: column for column in columns if not _has_map(column.type)}
+    found = {column.id: column for column in columns if comparable(column.type)}
     return tuple(found.values())
-
-
-def _has_map(data_type: DataType) -> bool:
-    match data_type:
-        case Array(element):
-            return _has_map(element)
-        case Record(fields):
-            return any(_has_map(field.type) for field in fields)
-        case _:
-            return isinstance(data_type, Map)

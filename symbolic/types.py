@@ -7,6 +7,7 @@ and a type that is not interpreted is carried by name as `Opaque`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Union
 
 import msgspec
@@ -134,6 +135,25 @@ NULL = Null()
 def is_numeric(data_type: DataType) -> bool:
     """Whether values of the type are numbers."""
     return isinstance(data_type, (Integer, Float, Decimal))
+
+
+def parts(data_type: DataType) -> Iterator[DataType]:
+    """The type itself and all types that its values hold, outermost first."""
+    yield data_type
+    match data_type:
+        case Array(element):
+            yield from parts(element)
+        case Record(fields):
+            for field in fields:
+                yield from parts(field.type)
+        case Map(key, value):
+            yield from parts(key)
+            yield from parts(value)
+
+
+def comparable(data_type: DataType) -> bool:
+    """Whether SQL compares values of the type: not if they are, or hold, maps."""
+    return not any(isinstance(part, Map) for part in parts(data_type))
 
 
 def type_name(data_type: DataType) -> str:

@@ -14,7 +14,6 @@ from predtrace.engines.predicates import family
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Literal, Param, walk
 from symbolic.types import (
-    Array,
     Binary,
     Boolean,
     DataType,
@@ -23,13 +22,12 @@ from symbolic.types import (
     Decimal,
     Float,
     Integer,
-    Map,
     Null,
     Opaque,
-    Record,
     String,
     Timestamp,
     YearMonthInterval,
+    parts,
     type_name,
 )
 
@@ -342,12 +340,4 @@ def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
 
 def readable(data_type: DataType) -> bool:
     """Whether DuckDB reads stored values of the type as Spark does."""
-    match data_type:
-        case Array(element):
-            return readable(element)
-        case Record(fields):
-            return all(readable(field.type) for field in fields)
-        case Map(key, value):
-            return readable(key) and readable(value)
-        case _:
-            return not isinstance(data_type, _UNREADABLE)
+    return not any(isinstance(part, _UNREADABLE) for part in parts(data_type))

@@ -59,6 +59,7 @@ from symbolic.types import (
     Integer,
     String,
     Timestamp,
+    comparable,
 )
 
 if TYPE_CHECKING:
@@ -133,6 +134,12 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
     return session
 
 
+def _comparable(link: StoredLink | ReplayedLink) -> StoredLink | ReplayedLink:
+    """The link without the columns of which Spark finds no distinct values: maps."""
+    columns = tuple(column for column in link.columns if comparable(column.type))
+    return msgspec.structs.replace(link, columns=columns)
+
+
 class SparkEvaluation:
     """One question: stored tables, bound rows and sources are views of its session."""
 
@@ -182,7 +189,9 @@ class SparkEvaluation:
     def store(self, link: ReplayedLink, folder: Path) -> None:
         """Compute the link's node; write its distinct rows as Parquet files."""
         columns = [exp.column(physical_name(column.id)) for column in link.columns]
-        query = exp.select(*columns).distinct().from_(self._replayed(link))
+        query = exp.select(*columns).from_(self._replayed(link))
+        if _comparable(link) == link:
+            query = query.distinct()
         with spark_errors():
             writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
             writer.parquet(address(str(folder)))
@@ -234,6 +243,8 @@ class SparkEvaluation:
             source = self._view(stored_frame(self.session, link), "stored")
         else:
             source = self._replayed(link)
+        # No param has the value of a map.
+        link = _comparable(link)
         if isinstance(link, ReplayedLink) and link.identities:
             return self._identified(link, source, parent)
         query = self._queries.bound_rows(source, link.columns, link.predicate, parent)

@@ -23,7 +23,7 @@ from symbolic.expr import (
     substitute,
     walk,
 )
-from symbolic.types import Array, DataType, Float, Map, Record
+from symbolic.types import DataType, Float, parts
 
 JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
 """Operators that combine and drop rows by conditions on these rows alone."""
@@ -103,12 +103,4 @@ def _tells_equals_apart(term: Expr) -> bool:
 
 
 def _has_floats(data_type: DataType) -> bool:
-    match data_type:
-        case Array(element):
-            return _has_floats(element)
-        case Record(fields):
-            return any(_has_floats(field.type) for field in fields)
-        case Map(key, value):
-            return _has_floats(key) or _has_floats(value)
-        case _:
-            return isinstance(data_type, Float)
+    return any(isinstance(part, Float) for part in parts(data_type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from predtrace.inference.intermediates import Choice, IntermediateChooser
 from predtrace.inference.plan import (
@@ -18,9 +18,9 @@ from predtrace.inference.sizes import Sizes
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Limit, Operator, Scan
 from pushdown.rules.base import MINIMAL
-from symbolic.expr import Expr
+from symbolic.expr import Column, Expr
 from symbolic.functions import AGGREGATES
-from symbolic.types import Float
+from symbolic.types import Float, comparable, type_name
 
 
 def infer(
@@ -160,6 +160,7 @@ class _Inference:
                 estimated_bytes=self._sizes.bytes(visit.node, choice.columns),
             )
         )
+        lost = lost or _incomparable(visit.node, choice.columns)
         inherited = {visit.node: lost} if lost else {}
         predicate = bound_rows(choice.columns, visit.above)
         return _Region(binding, visit.node, predicate, inherited)
@@ -210,6 +211,17 @@ class _Inference:
                 return lost[current]
             current = self._graph.parent(current)
         return ""
+
+
+def _incomparable(node: int, columns: Sequence[Column]) -> str:
+    """Why the values of a stored result's row need not tell it apart; empty if they do."""
+    for column in columns:
+        if not comparable(column.type):
+            return (
+                f"operator {node} is stored with {column.name} of type {type_name(column.type)}, "
+                "and SQL does not compare maps"
+            )
+    return ""
 
 
 def _verdict_reason(visit: Visit) -> str:

@@ -17,6 +17,7 @@ from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
 from pushdown.verify import Pushed, push
 from symbolic.expr import Column, Expr, Param, conjunction, conjuncts, params_of, same, transform
+from symbolic.types import comparable
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -100,12 +101,14 @@ def rebind(predicate: Expr, binding: int) -> Expr:
 def row_selection(columns: Collection[Column]) -> Expr:
     """The row-selection predicate (the paper's F_row): every column equals the bound row's.
 
+    SQL does not compare maps; rows that differ in these alone are selected together.
     Its params are of binding 0; what is found out with them holds for any (`rebind`).
     """
     return conjunction(
         *(
             same(column, Param(0, column.id, column.name, column.type, column.nullable))
             for column in columns
+            if comparable(column.type)
         )
     )
 

@@ -136,7 +136,7 @@ class Run:
     ) -> StoredResult:
         """Compute and store an intermediate by itself, one of each set of equal rows."""
         with _timed(timings, f"intermediate {node}"):
-            distinct = not any(isinstance(column.type, t.Map) for column in columns)
+            distinct = not any(isinstance(p, t.Map) for c in columns for p in t.parts(c.type))
             return self._write(self._plan(node), columns, _folder_of(node), distinct)
 
     def _make_folder(self) -> None:
