@@ -13,6 +13,7 @@ from predtrace.jobs.store import JobStore, JobSummary
 from predtrace.report.text import number, size
 
 if TYPE_CHECKING:
+    from rich.console import JustifyMethod
     from rich.table import Table
 
 
@@ -90,15 +91,16 @@ def _jobs_table(found: Sequence[JobSummary]) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, justify in (
-        ("job", "left"),
-        ("created", "left"),
-        ("rows", "right"),
-        ("stored", "right"),
-        ("scans", "right"),
-        ("query", "left"),
-    ):
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "job")  # type: ignore[arg-type]
+    columns: dict[str, JustifyMethod] = {
+        "job": "left",
+        "created": "left",
+        "rows": "right",
+        "stored": "right",
+        "scans": "right",
+        "query": "left",
+    }
+    for name, justify in columns.items():
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "job")
     for job in found:
         if job.problem:
             table.add_row(job.id, "", "", "", "", Text(job.problem, style="red"))

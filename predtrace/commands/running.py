@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
+    from predtrace.api import Trace
+
 
 def run_query(
     query_file: Path,
@@ -31,14 +33,10 @@ def run_query(
     as_json: bool,
 ) -> None:
     """`predtrace run`: run a query, save the job, show the first output rows."""
-    import predtrace
     from predtrace.report.rows import rows_data
 
     progress = Progress()
-    with _session(progress, settings) as spark:
-        frame = _frame(progress, spark, query_file, tables)
-        with progress.step("infer the lineage plan"):
-            trace = predtrace.trace(frame, spark)
+    with _traced(progress, query_file, tables, aggregates, settings) as trace:
         with progress.step("run and store"):
             handle = trace.run(store=str(store), keep=keep, aggregates=aggregates)
         with progress.step("read the output"):
@@ -75,16 +73,12 @@ def record_query(
     as_json: bool,
 ) -> None:
     """`predtrace record`: save a query that ran before as a job; nothing is run."""
-    import predtrace
-
     progress = Progress()
-    with _session(progress, settings) as spark:
-        frame = _frame(progress, spark, query_file, tables)
-        with progress.step("infer the lineage plan"):
-            trace = predtrace.trace(frame, spark)
-            trace.plan()
-        with progress.step("save the job"):
-            handle = trace.record(store=str(store), aggregates=aggregates)
+    with (
+        _traced(progress, query_file, tables, aggregates, settings) as trace,
+        progress.step("save the job"),
+    ):
+        handle = trace.record(store=str(store), aggregates=aggregates)
     if as_json:
         write_json({"id": handle.id, "store": str(store), "timings": progress.timings})
         return
@@ -105,19 +99,34 @@ def explain_query(
     as_json: bool,
 ) -> None:
     """`predtrace explain`: show the lineage plan of a query."""
-    import predtrace
-
     progress = Progress()
-    with _session(progress, settings) as spark:
-        frame = _frame(progress, spark, query_file, tables)
-        with progress.step("infer the lineage plan"):
-            explanation = predtrace.trace(frame, spark).explain(aggregates=aggregates)
+    with _traced(progress, query_file, tables, aggregates, settings) as trace:
+        explanation = trace.explain(aggregates=aggregates)
     if as_json:
         write_json(explanation.to_dict())
     else:
         console = new_console()
         console.print(explanation)
         print_times(console, progress.timings)
+
+
+@contextmanager
+def _traced(
+    progress: Progress,
+    query_file: Path,
+    tables: Path,
+    aggregates: str,
+    settings: Mapping[str, str],
+) -> Iterator[Trace]:
+    """The query with a lineage plan, in a Spark session that lasts as long as the block."""
+    import predtrace
+
+    with _session(progress, settings) as spark:
+        frame = _frame(progress, spark, query_file, tables)
+        with progress.step("infer the lineage plan"):
+            trace = predtrace.trace(frame, spark)
+            trace.plan("whole" if aggregates == "whole" else "minimal")
+        yield trace
 
 
 @contextmanager
