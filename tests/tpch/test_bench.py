@@ -376,6 +376,25 @@ def test_who_is_wrong_or_slow_is_not_timed(
     assert words in other.obstacle
 
 
+@pytest.mark.parametrize("most", [26, 10**6])
+def test_answers_far_larger_than_the_lineage_are_counted_and_given_up(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(measure, "_MOST_PAIRS", most)
+    stored, naive = meter(subject, ["stored", "naive"]).measure().answers
+    assert stored.links == 26
+    output = [tuple(row.values()) for row in subject.job.output_arrow().to_pylist()]
+    counted = measure.MAKERS["naive"](subject).count(output)
+    assert naive.links == (counted if most > 26 else 0)
+    assert naive.obstacle == ("" if most > 26 else f"{counted} rows for 2 targets")
+
+
+def test_nobody_has_to_answer(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(measure.MAKERS, "perm", Refusing)
+    (only,) = meter(subject, ["perm"]).measure().answers
+    assert (only.obstacle, only.times) == ("no rule for SemiJoin", {})
+
+
 def test_the_command_measures_writes_and_goes_on(
     subject: Subject, tmp_path: Path, plain_folder: Path
 ) -> None:

@@ -14,7 +14,7 @@ from tpch.bench.engines.base import OutOfTimeError
 from tpch.bench.figures import FORWARD, HEAD, MANY, ONE, ROWS, Answered, QueryFigures, Times
 from tpch.bench.forward import ForwardQuestions
 from tpch.bench.systems import FOREIGN, MAKERS, ONLY, PRECISE, QUERY
-from tpch.bench.systems.base import Capturing, Forward, Ids, Row, Showing, Subject, System
+from tpch.bench.systems.base import Capturing, Counting, Forward, Ids, Row, Showing, Subject, System
 from tpch.check import choose_targets, stored_bytes
 
 Step = Callable[[str], None]
@@ -22,6 +22,8 @@ Pairs = dict[int, np.ndarray[Any, Any]]
 """Per scan the pairs of target and row, sorted, without repetitions."""
 
 _ROW_BITS = 40
+_MOST_PAIRS = 50_000_000
+"""Pairs of a target and a row that are compared, in some 3 GB."""
 
 
 class _Asked:
@@ -96,12 +98,7 @@ class Meter:
             self._time(MANY, lambda system, turn: system.ids(self._targets))
             self._time(ONE, lambda system, turn: system.ids([self._of_turn(turn)]))
             self._time(ROWS, lambda system, turn: list(system.rows(self._of_turn(turn))))
-            most = [_largest(expected, place) for place in range(len(self._targets))]
-            self._time(
-                HEAD,
-                lambda system, turn: system.head(self._of_turn(turn), most[turn % len(most)]),
-                Showing,
-            )
+            self._time_heads(expected)
             self._time(FORWARD, lambda system, turn: system.reached(forward.of_turn(turn)), Forward)
         record = self._subject.job.record
         folders = {item.result.folder: item.result for item in record.intermediates}
@@ -114,6 +111,16 @@ class Meter:
             intermediate_rows=sum(result.rows for result in folders.values()),
             intermediate_bytes=stored_bytes(self._subject.job),
             answers=[asked.figures() for asked in self._asked],
+        )
+
+    def _time_heads(self, expected: Pairs) -> None:
+        if not expected:  # nobody answered
+            return
+        most = [_largest(expected, place) for place in range(len(self._targets))]
+        self._time(
+            HEAD,
+            lambda system, turn: system.head(self._of_turn(turn), most[turn % len(most)]),
+            Showing,
         )
 
     def _of_turn(self, turn: int) -> Row:
@@ -145,6 +152,7 @@ class Meter:
             if asked.name == QUERY:
                 continue
             self._step(f"{asked.name}: compare")
+            self._refuse_huge(asked)
             found = self._ask(asked, lambda system: system.ids(self._targets))
             if found is None:
                 continue
@@ -155,6 +163,14 @@ class Meter:
             if missing or (extra and asked.name in (*PRECISE, *FOREIGN)):
                 self._wrong(asked, f"{missing} rows missing, {extra} too many")
         return expected or {}
+
+    def _refuse_huge(self, asked: _Asked) -> None:
+        if not isinstance(asked.system, Counting):
+            return
+        count = self._ask(asked, lambda system: system.count(self._targets))
+        if count is not None and count > _MOST_PAIRS:
+            asked.obstacle = f"{count:,} rows for {len(self._targets)} targets"
+            asked.system = None
 
     def _compare_rows(self, expected: Pairs) -> None:
         """Ask for the full rows of one target: of every scan as many as there are ids."""

@@ -13,7 +13,7 @@ from functools import partial
 from tpch.bench.figures import ROWS
 from tpch.bench.systems.base import Subject, System
 from tpch.bench.systems.eager import Eager
-from tpch.bench.systems.ours import Indexed, OurMode, PlainQuery
+from tpch.bench.systems.ours import Indexed, OurMode, PlainQuery, Unproved
 from tpch.bench.systems.pages import Pages
 from tpch.bench.systems.panda import Panda
 from tpch.bench.systems.rewritten import Perm, Trace
@@ -33,9 +33,9 @@ MAKERS: dict[str, Callable[[Subject], System]] = {
     QUERY: PlainQuery,
     "stored": partial(OurMode, mode="stored"),
     "replayed": partial(OurMode, mode="replayed"),
-    "refined": partial(OurMode, mode="refined"),
+    "refined": partial(Unproved, mode="refined"),
     "indexed": Indexed,
-    "naive": partial(OurMode, mode="naive"),
+    "naive": partial(Unproved, mode="naive"),
     PERM: Perm,
     "trace": Trace,
     "panda": Panda,

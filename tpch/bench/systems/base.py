@@ -59,6 +59,14 @@ class System(Protocol):
 
 
 @runtime_checkable
+class Counting(Protocol):
+    """A system whose answers may be far larger than the lineage: it counts them first."""
+
+    def count(self, targets: Sequence[Row]) -> int:
+        """How many pairs of a target and a source row `ids` would give."""
+
+
+@runtime_checkable
 class Forward(Protocol):
     """A system that is also asked what source rows lead to."""
 
