@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -35,6 +36,7 @@ from tests.test_random_graphs import check_plan
 from tpch.__main__ import app
 from tpch.bench.figures import MANY, ONE, Answered, QueryFigures, Run, Settings, Times, write_run
 from tpch.errors import TpchError
+from tpch.measures import startup
 from tpch.measures.growth import growth_chart, growth_report, read_runs, with_scale, with_targets
 from tpch.measures.inference import InferenceFigures, Kept, Phases
 from tpch.measures.inference_report import inference_report
@@ -281,3 +283,10 @@ def test_the_growth_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
     assert page.count("<svg") == 3
     chart = growth_chart(with_scale(RUNS), "scale")
     assert ElementTree.fromstring(chart).tag.endswith("svg")
+
+
+def test_processes_have_their_modules_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = "import os, sys, predtrace; sys.exit(not os.path.exists(predtrace.__cached__))"
+    monkeypatch.setattr(startup, "PROCESSES", {"look": [sys.executable, "-c", look]})
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert len(startup.measure_processes(rounds=1).processes["look"].rounds) == 1
