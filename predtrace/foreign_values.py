@@ -9,6 +9,11 @@ NOT_PLAIN: Final = object()
 """Stands for a value that Python's types do not have: NaT, nanoseconds, a year 20000."""
 
 _FINER_THAN_MICROSECONDS = frozenset({"ns", "ps", "fs", "as"})
+_PANDAS_TIMES = {
+    dt.datetime: ("nanosecond", "to_pydatetime"),
+    dt.timedelta: ("nanoseconds", "to_pytimedelta"),
+}
+"""What pandas' times are finer by than Python's, and what makes them Python's."""
 
 
 def plain_value(value: Any) -> Any:
@@ -45,12 +50,10 @@ def _whole_microseconds(value: Any) -> Any:
 
 
 def _from_pandas(value: Any) -> Any:
-    if isinstance(value, dt.datetime):
-        fine, convert = value.nanosecond, value.to_pydatetime  # type: ignore[attr-defined]
-    elif isinstance(value, dt.timedelta):
-        fine, convert = value.nanoseconds, value.to_pytimedelta  # type: ignore[attr-defined]
-    else:
+    names = next((names for kind, names in _PANDAS_TIMES.items() if isinstance(value, kind)), None)
+    if names is None:
         return value
+    fine, convert = (getattr(value, name) for name in names)
     if fine:  # also NaN, that of NaT
         return NOT_PLAIN
     try:

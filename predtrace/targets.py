@@ -29,7 +29,7 @@ from predtrace.inference.plan import SUPERSET, LineagePlan
 from predtrace.jobs.model import EngineSettings
 from predtrace.target_predicates import parse_predicate
 from predtrace.target_values import convert
-from symbolic.expr import Column, Expr, Param, conjunction, same
+from symbolic.expr import Column, Expr, Param, columns_of, conjunction, same
 from symbolic.types import Array, DataType, Record, Timestamp, comparable, type_name
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def check_target(
     Raises TargetError for an empty list, an unknown or ambiguous column, a value that its
     column cannot have, a predicate that does not parse, or a wrong number of values.
     """
+    if columns and not bindable(columns):
+        raise TargetError(f"{of} has only maps, which are not compared: no row of it can be named")
     reader = _Reader(columns, settings, of)
     several = isinstance(target, list) and not _is_plain_row(target)
     given = target if several else [target]
@@ -116,6 +118,7 @@ class _Reader:
     def read(self, target: Any, number: int) -> Wanted:
         if isinstance(target, str):
             predicate = parse_predicate(target, self.find, self._instant)
+            self._refuse_maps(predicate)
             return Wanted(number=number, predicate=predicate)
         if isinstance(target, Mapping):
             return self._named(list(target.items()), number)
@@ -128,6 +131,14 @@ class _Reader:
             f"a target is a row, a dict, a SQL predicate or a list of these, "
             f"not {type(target).__name__}"
         )
+
+    def _refuse_maps(self, predicate: Expr) -> None:
+        # Its rows are known by their other columns, which other rows may have, too.
+        names = sorted(c.name for c in columns_of(predicate) if not comparable(c.type))
+        if names:
+            raise TargetError(
+                f"the predicate reads {names[0]}; maps are not compared: name rows by other columns"
+            )
 
     def _is_output_row(self, names: Sequence[str]) -> bool:
         output = [self._fold(column.name) for column in self._columns]

@@ -82,5 +82,15 @@ def test_the_value_of_a_map_in_a_whole_row_is_said_to_be_overlooked(
     job.build_index()
     indexed = job.lineage(row, mode="indexed")
     assert (indexed.label, numbers(indexed)) == ("superset", [[0, 1, 2]])
-    with pytest.raises(TargetError, match="maps are not compared"):
-        job.lineage({"m": {"b": 2}})
+    for target in ({"m": {"b": 2}}, "m IS NULL", "id = 2 AND m IS NOT NULL"):
+        with pytest.raises(TargetError, match="maps are not compared"):
+            job.lineage(target)
+
+
+def test_no_row_can_be_named_of_an_output_of_maps_alone(
+    tables: SparkSession, tmp_path: Path
+) -> None:
+    job = predtrace.trace(tables.sql("SELECT m, ms FROM t")).run(store=tmp_path / "store")
+    for target in (({"a": 1}, [{"a": 1}]), "m IS NULL"):
+        with pytest.raises(TargetError, match="only maps, which are not compared"):
+            job.lineage(target)
