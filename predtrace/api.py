@@ -230,8 +230,9 @@ class JobHandle:
 
     @property
     def output(self) -> DataFrame:
-        """The pipeline's output as a Spark DataFrame.
+        """The pipeline's output as a Spark DataFrame: its names, types, metadata and order.
 
+        What is read back from where it was stored may be NULL by its schema.
         Raises PredTraceError if the output was not kept, or there is no Spark session.
         """
         if self._frame is None:
@@ -252,27 +253,25 @@ class JobHandle:
                 "open_job(…, spark=…), or use output_arrow()"
             )
         graph = OperatorGraph(self.record.graph, self.record.root)
-        names = [column.name for column in graph.output()]
         folder = self.folder / stored.folder
-        return read_output(spark, folder, stored.columns, names, is_ordered(graph))
+        return read_output(spark, folder, stored.columns, self._names, is_ordered(graph))
 
     def output_arrow(self) -> pa.Table:
         """The stored output as an Arrow table, in its order, without Spark.
 
         Raises PredTraceError if the output was not kept.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        from predtrace.files import stored_files
+        from predtrace.engines.values import stored_table
 
         stored = self._stored_output()
-        physical = [f"c{column.id}" for column in stored.columns]
-        parts = [
-            pq.ParquetFile(file).read().select(physical)
-            for file in stored_files(str(self.folder / stored.folder))
-        ]
-        return pa.concat_tables(parts).rename_columns([column.name for column in stored.columns])
+        return stored_table(str(self.folder / stored.folder), stored.columns, self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        """What the output's columns are called; names may repeat."""
+        from pushdown.graph import OperatorGraph
+
+        return [c.name for c in OperatorGraph(self.record.graph, self.record.root).output()]
 
     def _stored_output(self) -> StoredResult:
         if self.record.output is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.engines.base import physical_name
 from predtrace.engines.literals import has_literals
+from predtrace.files import stored_files
 from symbolic.expr import Column, Literal
 from symbolic.types import (
     Array,
@@ -25,6 +26,7 @@ from symbolic.types import (
     String,
     Timestamp,
     YearMonthInterval,
+    parts,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +66,34 @@ def arrow_type(data_type: DataType) -> pa.DataType:
                 YearMonthInterval: pa.int32(),
             }
             return plain.get(type(data_type), pa.string())
+
+
+def stored_table(folder: str, columns: Sequence[Column], names: Sequence[str]) -> pa.Table:
+    """The stored result in `folder`, in its order: `columns`, of their types, as `names`.
+
+    Raises StoreError if it is gone.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    physical = [physical_name(column.id) for column in columns]
+    files = stored_files(folder)
+    stored = pa.concat_tables(pq.ParquetFile(file).read().select(physical) for file in files)
+    arrays = [
+        _declared(array, column.type) for array, column in zip(stored.columns, columns, strict=True)
+    ]
+    return pa.table(arrays, names=list(names))
+
+
+def _declared(array: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
+    """A stored column as its declared type, where Parquet has no such type."""
+    import pyarrow as pa
+
+    if isinstance(data_type, Null):
+        return pa.chunked_array([pa.nulls(len(array))])
+    if any(isinstance(part, DayTimeInterval) for part in parts(data_type)):
+        return array.cast(arrow_type(data_type))
+    return array
 
 
 def target_table(

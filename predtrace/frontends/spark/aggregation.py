@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
@@ -79,7 +82,7 @@ def translate_aggregate(translation: Translation, prepared: Prepared) -> Transla
         origin=origin_of(prepared.node.handle),
     )
     if plain is not None:
-        return _one_node(translation, prepared, group_by)
+        return _one_node(translation, prepared, _named_by(results, group_by))
     return _two_nodes(split, group_by, results)
 
 
@@ -193,6 +196,23 @@ def _plain_order(split: _Split, results: Sequence[Node]) -> list[tuple[Expr, _Ma
         r.cls == "Alias" and m and m.alias is None for r, m in zip(results, made, strict=True)
     )
     return None if any(renamed) else [keys[id(m)] for m in made[: len(keys)]]
+
+
+def _named_by(results: Sequence[Node], group_by: GroupBy) -> GroupBy:
+    """The GroupBy with its columns called as the results that they are, one for one."""
+    columns = iter(results)
+    return replace(
+        group_by,
+        keys=tuple(_renamed(key, next(columns)) for key in group_by.keys),
+        aggregations=tuple(_renamed(each, next(columns)) for each in group_by.aggregations),
+    )
+
+
+_Named = TypeVar("_Named", Assignment, Aggregation)
+
+
+def _renamed(made: _Named, result: Node) -> _Named:
+    return replace(made, column=replace(made.column, name=result.name))
 
 
 def _one_node(translation: Translation, prepared: Prepared, group_by: GroupBy) -> Translated:

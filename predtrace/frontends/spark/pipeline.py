@@ -20,11 +20,11 @@ from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
 from predtrace.frontends.spark.statistics import scan_estimates
-from predtrace.frontends.spark.translation import Translated, Translation
+from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.jobs.model import EngineSettings, Source
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Filter, Limit, RowTransform, Scan, Sort
+from pushdown.operators import Assignment, Filter, Limit, RowTransform, Scan, Sort
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -127,9 +127,9 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     )
     result = translate(translation, translation.normalized(settled))
     _number_scans(translation)
-    _name_output(translation, result, pipeline.columns)
+    root = _named(translation, result.node, pipeline.columns)
     return SparkPipeline(
-        graph=OperatorGraph(translation.operators, result.node),
+        graph=OperatorGraph(translation.operators, root),
         sources=translation.book.sources(),
         settings=translation.settings,
         query=text or option(analyzed.origin().sqlText()) or str(analyzed.toString()),
@@ -161,12 +161,18 @@ def _number_scans(translation: Translation) -> None:
         translation.operators[scan.id] = numbered
 
 
-def _name_output(translation: Translation, result: Translated, names: Sequence[str]) -> None:
-    """Give the top projection's columns the names that the user sees."""
-    top = translation.operators[result.node]
-    if isinstance(top, RowTransform):
-        assignments = tuple(
-            msgspec.structs.replace(a, column=msgspec.structs.replace(a.column, name=name))
-            for a, name in zip(top.assignments, names, strict=True)
-        )
-        translation.operators[result.node] = msgspec.structs.replace(top, assignments=assignments)
+def _named(translation: Translation, node: int, names: Sequence[str]) -> int:
+    """The operator that gives the rows of `node` under the names that the user sees."""
+    output = translation.output_of(node)
+    if [column.name for column in output] == list(names):
+        return node
+    top = RowTransform(
+        id=translation.next_node,
+        input=node,
+        assignments=tuple(
+            Assignment(msgspec.structs.replace(column, name=name), column)
+            for column, name in zip(output, names, strict=True)
+        ),
+        origin=translation.operators[node].origin,
+    )
+    return translation.add(top, lambda plans: plans[0], (node,))
