@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from predtrace.active_session import active_session
 from predtrace.commit import Commit
 from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.files import check_stored
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
@@ -246,6 +247,7 @@ class JobHandle:
         from pushdown.graph import OperatorGraph
 
         stored = self._stored_output()
+        check_stored(stored, self.folder)
         spark = self._spark or active_session()
         if spark is None:
             raise PredTraceError(
@@ -264,7 +266,7 @@ class JobHandle:
         from predtrace.engines.values import stored_table
 
         stored = self._stored_output()
-        return stored_table(str(self.folder / stored.folder), stored.columns, self._names)
+        return stored_table(stored, self.folder, self._names)
 
     @property
     def _names(self) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from predtrace.engines.base import Engine, ReplayedLink, ScanRequest, TargetLink, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import StoreError
-from predtrace.files import measure
+from predtrace.files import stored_result
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
 from predtrace.jobs.store import replace_job
@@ -103,10 +103,9 @@ def _store(engine: Engine, job: Job, link: ReplayedLink, folder: Path) -> Stored
     place = folder / name
     try:
         engine.open(_NOTHING, job.settings).store(link, place)
-        rows, size = measure(place)
+        return stored_result(folder, name, link.columns)
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, OSError):
             raise StoreError(f"{place} cannot be written: {error}") from error
         raise
-    return StoredResult(folder=name, columns=link.columns, rows=rows, bytes=size)

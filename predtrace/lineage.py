@@ -228,13 +228,18 @@ class Lineage:
         self._question = question
         self.plan = plan
         self.mode = mode
-        self.notes = tuple(notes)
+        self._notes = notes
         self._given = targets_given
         self.traced_rows: dict[int, tuple[TracedRow, ...]] = {}
         by_node = {lineage.node: lineage for lineage in plan.scans}
         self._scans = tuple(
             ScanRows(question, requests[scan.id], scan, by_node[scan.id]) for scan in scans
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is to know; reading rows may add to it (an index that turns out damaged)."""
+        return tuple(self._notes)
 
     @property
     def engine(self) -> str:

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from predtrace.active_session import active_session
 from predtrace.engines.base import (
     Engine,
@@ -19,13 +21,19 @@ from predtrace.engines.base import (
 from predtrace.engines.duckdb import DuckDBEngine
 from predtrace.engines.faithful import readable
 from predtrace.engines.values import target_table
-from predtrace.errors import EngineError, NonDeterministicError, PredTraceError, TargetError
-from predtrace.files import check_results
+from predtrace.errors import (
+    EngineError,
+    NonDeterministicError,
+    PredTraceError,
+    StoreError,
+    TargetError,
+)
+from predtrace.files import check_results, check_stored
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
-from predtrace.modes import AUTO, INDEXED, choose_mode, labelled_plan
+from predtrace.modes import AUTO, INDEXED, STORED, choose_mode, labelled_plan
 from predtrace.requests import refuse_unrepeatable, replayed_output, scan_requests
 from predtrace.targets import (
     OutputOf,
@@ -46,6 +54,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENGINES = ("auto", "duckdb", "spark")
+_UNSEALED = (
+    "the job was saved without checksums: damage to its stored results shows only where their "
+    "sizes differ"
+)
 
 
 class Asked(NamedTuple):
@@ -87,11 +99,16 @@ def ask(
         answer = ask_index(asked, notes, strict=mode == INDEXED)
         if answer is not None:
             return answer
-    check_results(job, folder)
-    chosen_mode, reason = choose_mode(job, plan, mode)
+    there = usable(job, folder, plan, mode, notes)
+    chosen_mode, reason = choose_mode(there, plan, mode)
     scans = graph.scans()
     check_sources([source for source in job.sources if _is_read(source.name, scans)])
-    requests = scan_requests(job, graph, plan, chosen_mode, folder)
+    try:
+        requests = scan_requests(there, graph, plan, chosen_mode, folder)
+    except NonDeterministicError as error:
+        if there is job:
+            raise
+        raise StoreError(f"{error}; {notes[-1]}") from error
     output = _output(job, folder, graph, wishes)
     chosen, more = choose_engine(job, wishes, requests, engine, spark, output)
     notes += more
@@ -113,10 +130,33 @@ def ask(
     return Lineage(question, plan, requests, scans, chosen_mode, len(wishes.targets), notes)
 
 
+def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str]) -> Job:
+    """The job as far as its stored results are as they were written; notes say what is not.
+
+    ``auto`` does without intermediate results if one that the plan looks up is damaged. Raises
+    StoreError if the output is, or an intermediate result that the mode asks for.
+    """
+    if job.output is not None:
+        check_stored(job.output, folder)
+    if mode not in (AUTO, STORED):
+        return job
+    looked_up = [item.result for item in job.intermediates if item.aggregates == plan.aggregates]
+    try:
+        check_results(looked_up, folder)
+    except StoreError as error:
+        if mode == STORED:
+            raise
+        notes.append(f"the stored intermediate results were not used: {error}")
+        return msgspec.structs.replace(job, intermediates=())
+    if not all(result.files for result in looked_up):
+        notes.append(_UNSEALED)
+    return job
+
+
 def _output(job: Job, folder: Path, graph: OperatorGraph, wishes: Wishes) -> OutputOf | None:
     """Where to look the targets up; None for complete rows of an output that was not kept."""
     if job.output is not None:
-        return stored_output(str(folder / job.output.folder))
+        return stored_output(job.output, folder)
     if all(wanted.complete for wanted in wishes.targets):
         return None
     try:

@@ -20,7 +20,7 @@ import msgspec
 from predtrace.engines.base import Link, StoredLink, TargetLink, Targets, physical_name
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
-from predtrace.files import measure, parquet_files
+from predtrace.files import parquet_files, stored_result
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import (
     Job,
@@ -111,6 +111,7 @@ def _output_rows(job: Job, folder: Path, items: Iterable[Intermediate]) -> Store
         columns=tuple(columns),
         predicate=TRUE,
         parent=TargetLink(),
+        files=job.output.files,
     )
 
 
@@ -140,7 +141,7 @@ def _reduce(
     numbers = _numbers(job, folder, item, result)
     try:
         evaluation.store_looked_up(link, numbers, place)
-        rows, size = measure(place)
+        found = stored_result(folder, name, item.columns, numbers)
     except EngineError:
         # Something that only the values show; what is stored does as well.
         shutil.rmtree(place, ignore_errors=True)
@@ -148,10 +149,10 @@ def _reduce(
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    if not _pays(size, result.bytes):
+    if not _pays(found.bytes, result.bytes):
         shutil.rmtree(place, ignore_errors=True)
         return None
-    return StoredResult(folder=name, columns=item.columns, rows=rows, bytes=size, numbers=numbers)
+    return found
 
 
 def _numbers(

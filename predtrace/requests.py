@@ -210,6 +210,8 @@ def stored_link(
         parent=parent,
         numbers=stored.numbers,
         output="" if job.output is None else str(folder / job.output.folder),
+        files=stored.files,
+        output_files=() if job.output is None else job.output.files,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -26,7 +27,7 @@ from predtrace.engines.base import (
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.errors import TargetError
 from predtrace.inference.plan import SUPERSET, LineagePlan
-from predtrace.jobs.model import EngineSettings
+from predtrace.jobs.model import EngineSettings, StoredResult
 from predtrace.target_predicates import parse_predicate
 from predtrace.target_values import convert
 from symbolic.expr import Column, Expr, Param, columns_of, conjunction, same
@@ -271,11 +272,17 @@ def trusted_targets(wishes: Wishes) -> Targets:
     )
 
 
-def stored_output(folder: str) -> OutputOf:
-    """The kept output in `folder`, to look targets up in."""
+def stored_output(output: StoredResult, folder: Path) -> OutputOf:
+    """The kept output of the job in `folder`, to look targets up in."""
 
     def link(columns: tuple[Column, ...], predicate: Expr) -> LookedUp:
-        return StoredLink(folder=folder, columns=columns, predicate=predicate, parent=TargetLink())
+        return StoredLink(
+            folder=str(folder / output.folder),
+            columns=columns,
+            predicate=predicate,
+            parent=TargetLink(),
+            files=output.files,
+        )
 
     return link
 

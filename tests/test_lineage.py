@@ -16,11 +16,12 @@ from predtrace.errors import (
     EngineError,
     PredTraceError,
     SourceError,
+    StoreError,
     TargetError,
 )
-from predtrace.files import measure
+from predtrace.files import stored_result
 from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage
-from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
+from predtrace.jobs.model import Job, StoredIntermediate
 from predtrace.jobs.store import JobStore
 from predtrace.questions import ask
 from pushdown.operators import AggregateCall, Aggregation, Assignment, GroupBy, InnerJoin, Scan
@@ -93,9 +94,7 @@ def make_job(folder: Path, **changes: Any) -> Job:
     write(folder / "node-2" / "part-0.parquet", MID, mid, physical=True)
     write(folder / "output" / "part-0.parquet", (DEPT, MOST), OUTPUT, physical=True)
     plans = changes.get("plans", (plan(),))
-    stored = StoredResult(
-        folder="node-2", columns=MID, rows=len(mid), bytes=measure(folder / "node-2")[1]
-    )
+    stored = stored_result(folder, "node-2", MID)
     job = Job(
         id="20260101-000000-abcd",
         created="2026-01-01T00:00:00+00:00",
@@ -110,9 +109,7 @@ def make_job(folder: Path, **changes: Any) -> Job:
             StoredIntermediate(aggregates=made.aggregates, binding=1, result=stored)
             for made in plans
         ),
-        output=StoredResult(
-            folder="output", columns=(DEPT, MOST), rows=2, bytes=measure(folder / "output")[1]
-        ),
+        output=stored_result(folder, "output", (DEPT, MOST)),
     )
     return msgspec.structs.replace(job, **changes)
 
@@ -243,7 +240,7 @@ def test_unreadable_intermediate(tmp_path: Path) -> None:
     job = make_job(tmp_path)
     answer = ask(job, tmp_path, ("a", 100))
     (tmp_path / "node-2" / "part-0.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(EngineError, match="DuckDB could not"):
+    with pytest.raises(StoreError, match=r"part-0\.parquet is damaged"):
         answer.scan("e").count()
     with pytest.raises(PredTraceError, match="has not stored intermediate 1"):
         ask(make_job(tmp_path, intermediates=()), tmp_path, ("a", 100), mode="stored")

@@ -16,7 +16,7 @@ from hypothesis import assume, event, given, settings
 
 from predtrace import JobHandle, open_job, reducing
 from predtrace.errors import EngineError, StoreError
-from predtrace.files import measure
+from predtrace.files import stored_result
 from predtrace.jobs.store import replace_job
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -57,7 +57,7 @@ def split_output(job: JobHandle) -> None:
     pq.write_table(rows[: len(rows) // 2], file.with_name("part-1.parquet"))
     pq.write_table(rows[len(rows) // 2 :], file.with_name("part-2.parquet"))
     file.unlink()
-    split = msgspec.structs.replace(output, bytes=measure(folder)[1])
+    split = stored_result(job.folder, output.folder, output.columns)
     replace_job(job.folder, msgspec.structs.replace(job.record, output=split))
 
 
@@ -203,7 +203,7 @@ def test_a_stored_result_that_is_gone_is_not_an_empty_one(
     before = job.lineage(rows, mode="stored")
     for folder in job.folder.glob(f"{what}*"):
         lose(folder)
-    with pytest.raises(StoreError, match=r"stored result .*(is gone|bytes)"):
+    with pytest.raises(StoreError, match="is gone"):
         open_job(job.folder.parent, job.id).lineage(rows, mode="stored")
     if lose is not lose_one_file:
         with pytest.raises(StoreError, match="is gone"):
@@ -230,6 +230,13 @@ def test_a_result_that_duckdb_does_not_read_stays(
         (file,) = (job.folder / item.result.folder).glob("*.parquet")
         table = pq.read_table(file)
         pq.write_table(table.rename_columns([f"other{name}" for name in table.column_names]), file)
+    again = tuple(
+        msgspec.structs.replace(
+            item, result=stored_result(job.folder, item.result.folder, item.result.columns)
+        )
+        for item in job.record.intermediates
+    )
+    replace_job(job.folder, msgspec.structs.replace(job.record, intermediates=again))
     with at_any_size(numbered=False):
         assert reducing.reduced(job.record, job.folder) == job.record
     assert len(list(job.folder.glob("node-*"))) <= len(job.record.intermediates)

@@ -18,7 +18,7 @@ import msgspec
 from predtrace.errors import EngineError
 from predtrace.inference.identities import Identity
 from predtrace.inference.plan import Membership
-from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
+from predtrace.jobs.model import EngineSettings, OutputNumbers, Source, StoredFile
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column, Expr
 
@@ -57,7 +57,8 @@ class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a stored table that `predicate` selects, given the rows of `parent`.
 
     `folder` holds Parquet files with the physical names of `columns`, but for those that
-    `numbers` finds in the stored output, whose folder is `output`.
+    `numbers` finds in the stored output, whose folder is `output`. `files` and `output_files`
+    are what the record says of the files in these folders.
     """
 
     folder: str
@@ -66,6 +67,8 @@ class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     parent: Link
     numbers: OutputNumbers | None = None
     output: str = ""
+    files: tuple[StoredFile, ...] = ()
+    output_files: tuple[StoredFile, ...] = ()
 
 
 class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):

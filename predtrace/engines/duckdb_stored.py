@@ -26,7 +26,7 @@ TypesOf = Callable[[tuple[str, ...]], Mapping[str, str]]
 
 def stored_relation(link: StoredLink, types_of: TypesOf) -> exp.Expr:
     """The columns of a stored result, with their declared types."""
-    files = tuple(stored_files(link.folder))
+    files = tuple(stored_files(link.folder, link.files))
     types = types_of(files)
     if link.numbers is None:
         values = [_read(physical_name(c.id), c, types) for c in link.columns]
@@ -35,6 +35,7 @@ def stored_relation(link: StoredLink, types_of: TypesOf) -> exp.Expr:
     own = [column for column in link.columns if column.id not in found]
     values = [_read(physical_name(c.id), c, types) for c in own]
     rows = trees.select(*values, trees.column(OUTPUT_ROW), source=files_reader(files))
+    stored_files(link.output, link.output_files)
     output = numbered_output(link.output, link.numbers, link.columns, types_of)
     body = trees.select(
         *(trees.column(physical_name(c.id), "o" if c.id in found else "n") for c in link.columns),

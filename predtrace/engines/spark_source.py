@@ -55,7 +55,7 @@ def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
     from pyspark.sql import functions as f
 
     reader = session.read.option("__globPaths__", "false")
-    stored_files(link.folder)
+    stored_files(link.folder, link.files)
     stored = reader.parquet(address(link.folder))
     found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
     own = [
@@ -65,6 +65,7 @@ def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
     ]
     if link.numbers is None:
         return stored.select(*own)
+    stored_files(link.output, link.output_files)
     output = reader.parquet(address(link.output))
     first = f.lit(None)
     for file in link.numbers.files:

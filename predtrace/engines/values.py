@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predtrace.engines.base import physical_name
 from predtrace.engines.literals import has_literals
-from predtrace.files import stored_files
+from predtrace.files import check_stored, stored_files
+from predtrace.jobs.model import StoredResult
 from symbolic.expr import Column, Literal
 from symbolic.types import (
     Array,
@@ -68,19 +70,21 @@ def arrow_type(data_type: DataType) -> pa.DataType:
             return plain.get(type(data_type), pa.string())
 
 
-def stored_table(folder: str, columns: Sequence[Column], names: Sequence[str]) -> pa.Table:
-    """The stored result in `folder`, in its order: `columns`, of their types, as `names`.
+def stored_table(stored: StoredResult, folder: Path, names: Sequence[str]) -> pa.Table:
+    """A stored result of the job in `folder`, in its order: its columns as `names`.
 
-    Raises StoreError if it is gone.
+    Raises StoreError if it is not there as it was written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_stored(stored, folder)
+    columns = stored.columns
     physical = [physical_name(column.id) for column in columns]
-    files = stored_files(folder)
-    stored = pa.concat_tables(pq.ParquetFile(file).read().select(physical) for file in files)
+    files = stored_files(str(folder / stored.folder), stored.files)
+    rows = pa.concat_tables(pq.ParquetFile(file).read().select(physical) for file in files)
     arrays = [
-        _declared(array, column.type) for array, column in zip(stored.columns, columns, strict=True)
+        _declared(array, column.type) for array, column in zip(rows.columns, columns, strict=True)
     ]
     return pa.table(arrays, names=list(names))
 

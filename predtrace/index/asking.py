@@ -13,7 +13,7 @@ from predtrace.jobs.model import Job
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage
 from predtrace.modes import AUTO, INDEXED, choose_mode
-from predtrace.questions import Asked, choose_engine
+from predtrace.questions import Asked, choose_engine, usable
 from predtrace.requests import bare_requests, scan_requests
 
 
@@ -41,13 +41,14 @@ def ask_index(asked: Asked, notes: list[str], *, strict: bool) -> Lineage | None
     """
     try:
         index = _index_for(asked)
-    except PredTraceError as error:
+        question = _question(asked, index, notes, strict)
+        covered = index.complete or index.covers(question.indexed.places)
+    except StoreError as error:
         if strict:
             raise
         notes.append(f"the row-id index was not used: {error}")
         return None
-    question = _question(asked, index, strict)
-    if not index.complete and not index.covers(question.indexed.places):
+    if not covered:
         problem = f"the row-id index of job {asked.job.id} leaves out a target row"
         if strict:
             raise PredTraceError(f"{problem}; ask with mode='auto', or build it for all rows")
@@ -71,7 +72,7 @@ def _index_for(asked: Asked) -> JobIndex:
     return index
 
 
-def _question(asked: Asked, index: JobIndex, strict: bool) -> IndexQuestion:
+def _question(asked: Asked, index: JobIndex, notes: list[str], strict: bool) -> IndexQuestion:
     output = output_of(asked.job, asked.folder)
 
     def find_targets() -> IndexedTargets:
@@ -82,8 +83,9 @@ def _question(asked: Asked, index: JobIndex, strict: bool) -> IndexQuestion:
         return choose_engine(asked.job, asked.wishes, {}, asked.engine, asked.spark)[0]
 
     def requests() -> dict[int, ScanRequest]:
-        mode, _ = choose_mode(asked.job, asked.plan, AUTO)
-        return scan_requests(asked.job, asked.graph, asked.plan, mode, asked.folder)
+        there = usable(asked.job, asked.folder, asked.plan, AUTO, notes)
+        mode, _ = choose_mode(there, asked.plan, AUTO)
+        return scan_requests(there, asked.graph, asked.plan, mode, asked.folder)
 
     def chosen(requests: dict[int, ScanRequest]) -> Engine:
         return choose_engine(asked.job, asked.wishes, requests, asked.engine, asked.spark)[0]
@@ -91,5 +93,7 @@ def _question(asked: Asked, index: JobIndex, strict: bool) -> IndexQuestion:
     def reader(request: ScanRequest) -> Engine:
         return chosen({request.node: request})
 
-    engine = IndexEngine(index, asked.job, Ordinary(requests, chosen), reader, strict=strict)
+    engine = IndexEngine(
+        index, asked.job, Ordinary(requests, chosen), reader, strict=strict, notes=notes
+    )
     return IndexQuestion(engine, asked.job, find_targets)

@@ -40,7 +40,7 @@ from predtrace.index.targets import output_of, output_rows
 from predtrace.jobs.model import Job
 from predtrace.lineage import check_sources
 from predtrace.modes import AUTO, choose_mode
-from predtrace.questions import choose_engine, choose_plan
+from predtrace.questions import choose_engine, choose_plan, usable
 from predtrace.requests import scan_requests
 from predtrace.targets import Wishes, check_target
 from pushdown.graph import OperatorGraph
@@ -92,8 +92,9 @@ def build_index(
     read = {scan.table for scan in graph.scans()}
     sources = [source for source in job.sources if source.name in read]
     check_sources(sources)
-    mode, _ = choose_mode(job, plan, AUTO)
-    every = scan_requests(job, graph, plan, mode, folder)
+    there = usable(job, folder, plan, AUTO, [])
+    mode, _ = choose_mode(there, plan, AUTO)
+    every = scan_requests(there, graph, plan, mode, folder)
     requests = [_of_row_ids(every[scan.id]) for scan in chosen]
     asked = {request.node: request for request in requests}
     runner, _ = choose_engine(job, wishes, asked, engine, spark)
@@ -103,9 +104,10 @@ def build_index(
             within = np.unique(output_rows(wishes, output, job, folder, lambda: runner)[1])
     # A damaged or foreign index is one to replace.
     with suppress(StoreError):
-        there = stored_index(job, folder, plan.aggregates)
-        if there is not None and _suffices(there, requests, within):
-            return there
+        known = stored_index(job, folder, plan.aggregates)
+        if known is not None and _suffices(known, requests, within):
+            known.check()
+            return known
     batch = _Batch(job, output, runner, within, limit)
     names = [f"{scan.table}[{scan.occurrence}]" for scan in chosen]
     blocks = []

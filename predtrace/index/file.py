@@ -115,6 +115,12 @@ class ScanIndex:
         """The numbers of the output rows that any of these source rows reaches, sorted."""
         return self._groups.members(self._back.rows_of(rows))
 
+    def check(self) -> None:
+        """Read all of it. Raises ArrayFormatError if a part is damaged."""
+        for index in (self._forth, self._stored_back):
+            if index is not None:
+                index.pairs()
+
     @property
     def nbytes(self) -> int:
         """Bytes that the scan's blocks take."""
@@ -193,6 +199,13 @@ class JobIndex:
     def complete(self) -> bool:
         """Whether all output rows are covered."""
         return self.head.covered == self.head.rows
+
+    def check(self) -> None:
+        """Read all of it. Raises ArrayFormatError if a part is damaged."""
+        for grouping in self._groupings:
+            _ = grouping.all
+        for scan in self._scans.values():
+            scan.check()
 
     def covers(self, outputs: Ints) -> bool:
         """Whether all these output rows are covered (by every scan that the index has)."""

@@ -26,7 +26,7 @@ from predtrace.engines.base import (
     Targets,
 )
 from predtrace.engines.values import target_table
-from predtrace.errors import PredTraceError
+from predtrace.errors import ArrayFormatError, PredTraceError
 from predtrace.index.file import JobIndex
 from predtrace.index.numbering import RowNumbers
 from predtrace.index.targets import IndexedTargets, joined_pairs
@@ -74,7 +74,8 @@ class Ordinary:
 class IndexEngine:
     """Answers from an index: `strict` says to refuse what it does not hold.
 
-    `reader` gives the engine that fetches a source's rows by number.
+    `reader` gives the engine that fetches a source's rows by number. `notes` are those of the
+    answer.
     """
 
     name = "index"
@@ -87,7 +88,10 @@ class IndexEngine:
         reader: Callable[[ScanRequest], Engine],
         *,
         strict: bool,
+        notes: list[str],
     ) -> None:
+        self._damaged = False
+        self._notes = notes
         self.index = index
         self.job = job
         self.ordinary = ordinary
@@ -100,8 +104,22 @@ class IndexEngine:
         return IndexEvaluation(self, targets)
 
     def holds(self, requests: Sequence[ScanRequest]) -> bool:
-        """Whether the index has all these scans."""
-        return all(request.node in self.index for request in requests)
+        """Whether the index has all these scans, and none of it was found damaged."""
+        return not self._damaged and all(request.node in self.index for request in requests)
+
+    def reads(self, rows: IndexRows) -> bool:
+        """Look the rows up; False, with a note, if that part of the index is damaged.
+
+        Where the index was asked for, that raises ArrayFormatError.
+        """
+        try:
+            rows.count()
+        except ArrayFormatError as error:
+            if self.strict:
+                raise
+            self._damaged = True
+            self._notes.append(f"the row-id index was not used: {error}")
+        return not self._damaged
 
 
 class IndexEvaluation:
@@ -119,8 +137,10 @@ class IndexEvaluation:
     def rows(self, requests: Sequence[ScanRequest]) -> Rows:
         """The union, by row identity, of what several scans of one source select."""
         if self.engine.holds(requests):
-            return IndexRows(self, requests)
-        if self.engine.strict:
+            found = IndexRows(self, requests)
+            if self.engine.reads(found):
+                return found
+        elif self.engine.strict:
             raise PredTraceError(
                 f"the index of job {self.engine.job.id} leaves out the scan of "
                 f"{requests[0].source.name}; ask with mode='auto', or build it with that scan"

@@ -16,6 +16,7 @@ import numpy as np
 from predtrace.arrays.boxes import KEY_LIMIT, Ints
 from predtrace.engines.base import physical_name
 from predtrace.files import stored_files
+from predtrace.jobs.model import StoredFile
 from predtrace.targets import target_schema
 from symbolic.expr import Column
 
@@ -103,7 +104,9 @@ class Output:
 
 
 @lru_cache(maxsize=8)
-def read_output(folder: str, columns: tuple[Column, ...]) -> Output:
+def read_output(
+    folder: str, columns: tuple[Column, ...], recorded: tuple[StoredFile, ...] = ()
+) -> Output:
     """The output stored in a job's folder. Stored results never change, so it is kept."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -112,7 +115,7 @@ def read_output(folder: str, columns: tuple[Column, ...]) -> Output:
     parts = [
         # Spark's INT96 timestamps go beyond what nanoseconds can say.
         pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read(schema.names).cast(schema)
-        for file in stored_files(folder)
+        for file in stored_files(folder, recorded)
     ]
     rows = pa.concat_tables(parts) if parts else schema.empty_table()
     return Output(rows.combine_chunks(), columns)

@@ -25,7 +25,9 @@ def output_of(job: Job, folder: Path) -> Output:
             "keep_output=True"
         )
     check_stored(job.output, folder)
-    return read_output(str(folder / job.output.folder), bindable(job.output.columns))
+    return read_output(
+        str(folder / job.output.folder), bindable(job.output.columns), job.output.files
+    )
 
 
 def output_rows(
@@ -38,9 +40,10 @@ def output_rows(
     if all(wanted.predicate is None for wanted in wishes.targets):
         return joined_pairs([_by_values(output, wanted) for wanted in wishes.by_columns])
     assert job.output is not None
-    place = str(folder / job.output.folder)
     rows = found_targets(
-        wishes, stored_output(place), lambda given: engine().open(given, job.settings)
+        wishes,
+        stored_output(job.output, folder),
+        lambda given: engine().open(given, job.settings),
     ).rows
     places, found = output.find(rows.drop_columns([TARGET]))
     return rows.column(TARGET).to_numpy()[places], found

@@ -2,7 +2,7 @@
 
 The file is one JSON object::
 
-    {"format": "predtrace job", "schema": 2, "sha256": "…",
+    {"format": "predtrace job", "schema": 3, "sha256": "…",
      "body": {"nodes": [...], "job": {...}}}
 
 `nodes` is a flat list of all expressions and data types, equal ones once, arguments
@@ -34,8 +34,8 @@ from symbolic.functions import AGGREGATES, FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
-SCHEMA = 2
-"""2 added stored tables that number output rows."""
+SCHEMA = 3
+"""2 added stored tables that number output rows, 3 checksums of stored files."""
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
 
@@ -212,6 +212,9 @@ def _check_folders(job: Job) -> None:
         for file in () if result.numbers is None else result.numbers.files:
             if _leads_out(file.name):
                 raise Malformed(f"the file {file.name!r} is not inside the output's folder")
+        for stored in result.files:
+            if _leads_out(stored.name):
+                raise Malformed(f"the file {stored.name!r} is not inside the result's folder")
 
 
 def _leads_out(name: str) -> bool:

@@ -78,10 +78,19 @@ class OutputNumbers(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[OutputValue, ...]
 
 
+class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a stored table: its path in the table's folder, its size, and its checksum."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
 class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
     """A stored table in the job's folder: `folder` is relative; `bytes` on disk.
 
-    With `numbers` some of its columns are read from the stored output.
+    With `numbers` some of its columns are read from the stored output. `files` are all its
+    files; records of earlier versions have none.
     """
 
     folder: str
@@ -89,6 +98,7 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     bytes: int
     numbers: OutputNumbers | None = None
+    files: tuple[StoredFile, ...] = ()
 
 
 class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from predtrace.files import stored_result
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import (
     EngineSettings,
@@ -66,9 +67,7 @@ def store_result(
     """Store rows under the physical names of the columns."""
     file = folder / name / "part-0.parquet"
     write_table(file, {f"c{column.id}": column.type for column in columns}, rows)
-    return StoredResult(
-        folder=name, columns=tuple(columns), rows=len(rows), bytes=file.stat().st_size
-    )
+    return stored_result(folder, name, columns)
 
 
 def write_source(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from predtrace.errors import StoreError
-from predtrace.files import measure
+from predtrace.files import stored_result
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
@@ -274,8 +274,7 @@ class Run:
         for key, value in _WRITE_OPTIONS.items():
             writer = writer.option(key, value)
         writer.parquet(stored_path(path))
-        rows, size = measure(path)
-        return StoredResult(folder=folder, columns=columns, rows=rows, bytes=size)
+        return stored_result(self.folder, folder, columns)
 
 
 def _name(column: Column) -> str:
