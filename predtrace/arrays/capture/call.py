@@ -94,9 +94,11 @@ class Call:
             f"{self.name} is not tracked {reason}; compute it outside and track the result"
         )
 
-    def rerun(self, change: Callable[[Operand], Any]) -> tuple[Array, ...]:
-        """The outputs of the same call with every operand replaced."""
-        args, kwargs = mapped((self.args, self.kwargs), change)
+    def rerun(self, operand: Operand, value: Any) -> tuple[Array, ...]:
+        """The outputs of the same call with one operand's array replaced by another."""
+        args, kwargs = mapped(
+            (self.args, self.kwargs), lambda one: value if one is operand else plain(one)
+        )
         return tuple(arrays_of(self.function(*args, **kwargs)))
 
 

@@ -48,6 +48,10 @@ class CarriedOut:
         """What the rule says. Raises UntrackedCallError for arguments that it does not know."""
         args, kwargs = self.call.args, self.call.kwargs
         edges = tuple(self.rule.capture(self.call, *args, **kwargs))
+        for edge in edges:
+            shapes = (self.call.outputs[edge.output].shape, edge.operand.shape)
+            if (edge.lineage.out_shape, edge.lineage.in_shape) != shapes:
+                raise self.call.refuse("with arguments of these shapes")
         found = {edge.operand.position for edge in edges}
         for operand in operands_of((args, kwargs)):
             if operand.position not in found:
@@ -115,6 +119,8 @@ def capture(
             return type(tree)(wrap(item) for item in tree)
         return tree
 
+    if method != "__call__" and not isinstance(function, np.ufunc):
+        method, kwargs["method"] = "__call__", method
     wrapped = tuple(wrap(arg) for arg in args)
     return capture_call(function, method, wrapped, {k: wrap(v) for k, v in kwargs.items()})
 

@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from predtrace.arrays.boxes import Shape
-from predtrace.arrays.capture.call import Array, Call, Edge, Edges, Lineage, Operand
+from predtrace.arrays.capture.call import (
+    Array,
+    Call,
+    Edge,
+    Edges,
+    Lineage,
+    Operand,
+    arrays_of,
+)
 from predtrace.arrays.capture.regions import no_lineage, table_of
 from predtrace.arrays.relation import CellRelation, LineageTable
 
@@ -36,28 +44,57 @@ def ids(shape: Shape) -> Ids:
     return np.arange(_FIRST, _FIRST + count, dtype=np.int64).reshape(shape)
 
 
-def moved(call: Call, *data: Operand) -> Edges:
-    """Edges of the operands that hold data to be moved: the call is run on cell numbers.
+def moved(call: Call, run: Callable[..., Any], *data: Any) -> Edges:
+    """Edges of the operands in `data`, arguments whose cells `run` moves: it is given numbers.
 
-    Other operands (positions, masks) keep their values. Cells that the call makes up, such as
-    padding, must be zeros.
+    `run` carries the call out on these arguments, which may be nested lists. What in them is no
+    operand becomes `NONE` throughout, whatever its values are, so that no constant can be taken
+    for a cell; the numbers keep the type of numbers, whatever the call's own result is cast to.
     """
-    starts = dict(
-        zip(
-            (operand.position for operand in data),
-            itertools.accumulate((operand.value.size for operand in data), initial=0),
-            strict=False,
-        )
+    starts: dict[Operand, int] = {}
+    size = 0
+
+    def numbered(tree: Any) -> Any:
+        nonlocal size
+        if isinstance(tree, tuple | list):
+            return [numbered(item) for item in tree]
+        if not isinstance(tree, Operand):
+            return np.full(np.shape(tree), NONE, np.int64)
+        starts[tree] = size
+        size += tree.value.size
+        return ids(tree.shape) + starts[tree]
+
+    found = arrays_of(run(*[numbered(tree) for tree in data]))
+    for output, numbers in enumerate(found):
+        for operand, start in starts.items():
+            yield Edge(operand, from_ids(numbers, operand.shape, start), output)
+
+
+def moved_alone(call: Call, operand: Operand) -> Edges:
+    """Edges of the only argument that the call moves; all others keep their values.
+
+    Cells that the call makes up, such as those that `tril` clears, must be zeros.
+    """
+    for output, numbers in enumerate(call.rerun(operand, ids(operand.shape))):
+        yield Edge(operand, from_ids(numbers, operand.shape), output)
+
+
+def laid_out(array: Array) -> Ids | None:
+    """The numbers of an array's cells, in memory as its cells are; None if cells share theirs."""
+    size = array.itemsize
+    if any(stride % size for stride in array.strides) or not array.size:
+        return None
+    strides = [stride // size for stride in array.strides]
+    reach = [stride * (n - 1) for stride, n in zip(strides, array.shape, strict=True)]
+    first = -sum(min(step, 0) for step in reach)
+    flat = np.full(first + sum(max(step, 0) for step in reach) + 1, NONE, np.int64)
+    step = flat.itemsize
+    twin: Ids = np.ndarray(
+        array.shape, np.int64, flat, first * step, [stride * step for stride in strides]
     )
-
-    def numbered(operand: Operand) -> Array:
-        if operand.position not in starts:
-            return operand.value
-        return ids(operand.shape) + starts[operand.position]
-
-    for output, found in enumerate(call.rerun(numbered)):
-        for operand in data:
-            yield Edge(operand, from_ids(found, operand.shape, starts[operand.position]), output)
+    numbers = ids(array.shape)
+    twin[...] = numbers
+    return twin if np.array_equal(twin, numbers) else None
 
 
 def from_ids(found: Array, in_shape: Shape, start: int = 0) -> Lineage:
@@ -149,15 +186,15 @@ def _rows(
 
 
 def viewed(call: Call, operand: Operand) -> Edges:
-    """Edges of a call that returns views of its only operand; falls back to `moved`.
+    """Edges of a call that returns views of its only operand; falls back to `moved_alone`.
 
     The call is run on an array of bytes of the same shape, whose cells are never touched.
     """
     stub = np.empty(operand.shape, np.int8)
-    for output, view in enumerate(call.rerun(lambda _: stub)):
+    for output, view in enumerate(call.rerun(operand, stub)):
         table = from_view(view, stub)
         if table is None:
-            yield from (edge for edge in moved(call, operand) if edge.output == output)
+            yield from (edge for edge in moved_alone(call, operand) if edge.output == output)
         else:
             yield Edge(operand, table, output)
 

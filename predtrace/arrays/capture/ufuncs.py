@@ -17,16 +17,26 @@ from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
+    Edge,
     Edges,
     Lineage,
     Operand,
     edge,
+    operands_of,
     plain,
     shape_of,
 )
-from predtrace.arrays.capture.regions import Limit, broadcast, follow, separable, span
+from predtrace.arrays.capture.regions import (
+    Limit,
+    broadcast,
+    follow,
+    separable,
+    span,
+    window,
+)
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.elementwise import elementwise
+from predtrace.arrays.capture.rules.movement import key_numbers
 from predtrace.arrays.capture.rules.reductions import reduce_slices
 from predtrace.arrays.capture.rules.scans import scan
 from predtrace.arrays.capture.rules.writes import written
@@ -35,6 +45,8 @@ from predtrace.arrays.relation import CellRelation, LineageTable
 
 
 def _call(call: Call, *arguments: Any, where: Any = True, out: Any = None, **options: Any) -> Edges:
+    if len(arguments) > call.function.nin:  # type: ignore[attr-defined]
+        raise call.refuse("with an 'out' argument; assign its result instead")
     if where is True:
         yield from elementwise(call, *arguments)
     elif not call.out or None in call.out:
@@ -87,9 +99,13 @@ def _outer(call: Call, a: Any, b: Any, /, **options: Any) -> Edges:
 def _reduceat(
     call: Call, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Edges:
-    if isinstance(indices, Operand):
-        raise call.refuse("with tracked indices")
-    yield from edge(array, _parts, call.shape, shape_of(array), indices, axis)
+    yield from edge(array, _parts, call.shape, shape_of(array), plain(indices), axis)
+    if operands_of(indices) and not isinstance(indices, Operand):
+        raise call.refuse("with tracked numbers in a list of indices")
+    # an index begins a part, and ends the one before
+    place, count = normalize_axis_index(axis, len(call.shape)), len(plain(indices))
+    ends = window(place, count, 0, 1, count)
+    yield from edge(indices, separable, call.shape, shape_of(indices), [ends])
 
 
 def _parts(out_shape: Shape, in_shape: Shape, indices: Any, axis: int) -> LineageTable:
@@ -107,18 +123,20 @@ def _parts(out_shape: Shape, in_shape: Shape, indices: Any, axis: int) -> Lineag
 
 def _at(call: Call, a: Any, indices: Any, b: Any = None, /) -> Edges:
     """Cells keep their old lineage, and take on that of every operand that meets them."""
-    if isinstance(indices, Operand):
-        raise call.refuse("with tracked indices")
     yield from written(a, 0, lambda state, numbers: None)
+    met = ids(a.shape)[plain(indices)]
     if isinstance(b, Operand):
-        met = ids(a.shape)[indices]
-        number = np.broadcast_to(ids(b.shape), met.shape)
-        yield from edge(b, _meeting, a.shape, b.shape, met.ravel(), number.ravel())
+        yield Edge(b, _meeting(a.shape, b.shape, met, np.broadcast_to(ids(b.shape), met.shape)))
+    for operand in operands_of(indices):
+        chose = key_numbers(a.shape, indices, operand)
+        yield Edge(operand, _meeting(a.shape, operand.shape, met, chose))
 
 
 def _meeting(out_shape: Shape, in_shape: Shape, met: Ids, number: Ids) -> CellRelation:
-    out = np.unravel_index(met - 1, out_shape)
-    inputs = np.unravel_index(number - 1, in_shape) if in_shape else ()
+    """Pairs of the cells that were met, and those of an operand that met them there."""
+    meets = number != NONE
+    out = np.unravel_index(met[meets] - 1, out_shape)
+    inputs = np.unravel_index(number[meets] - 1, in_shape) if in_shape else ()
     return pairs(out_shape, in_shape, out, inputs)
 
 
@@ -128,7 +146,7 @@ _METHODS: Mapping[str, tuple[Family, Callable[..., Edges], str]] = {
     "accumulate": (Family.SCAN, _accumulate, "the cells of the slice up to the same place"),
     "outer": (Family.PRODUCT, _outer, "the two factors"),
     "reduceat": (Family.REDUCTION, _reduceat, "the cells from an index up to the next"),
-    "at": (Family.WRITE, _at, "the old cell, and the operands that met it"),
+    "at": (Family.WRITE, _at, "the old cell, and the operands and indices that met it"),
 }
 
 UFUNC_RULES: Mapping[str, Rule] = {

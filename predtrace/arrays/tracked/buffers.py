@@ -24,7 +24,7 @@ from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids
 
 @dataclass(eq=False)
 class Buffer:
-    """Contiguous memory, and the name of the stored array that is its present state."""
+    """Memory without gaps, and the name of the stored array that is its present state."""
 
     data: Array
     name: str
@@ -63,19 +63,17 @@ class Buffer:
     def _twin(self, values: Array) -> tuple[Ids, Ids]:
         """Zeros laid out as the buffer, and the part of them that the view is of the buffer."""
         data = self.data
-        flat = np.zeros(data.size, np.int64)
-        whole = flat.reshape(data.shape, order="C" if data.flags.c_contiguous else "F")
+        flat = np.full(data.size, NONE, np.int64)
+
+        def placed(array: Array) -> Ids:
+            step = flat.itemsize
+            start = (_address(array) - _address(data)) // data.itemsize * step
+            strides = [stride // data.itemsize * step for stride in array.strides]
+            return np.ndarray(array.shape, np.int64, flat, start, strides)
+
         if values.size == 0:
-            return whole, np.zeros(values.shape, np.int64)
-        step = flat.itemsize
-        part: Ids = np.ndarray(
-            values.shape,
-            np.int64,
-            flat,
-            (_address(values) - _address(data)) // data.itemsize * step,
-            [stride // data.itemsize * step for stride in values.strides],
-        )
-        return whole, part
+            return placed(data), np.full(values.shape, NONE, np.int64)
+        return placed(data), placed(values)
 
 
 def repeats_cells(values: Array) -> bool:
@@ -86,9 +84,9 @@ def repeats_cells(values: Array) -> bool:
 
 
 def owned(values: Array) -> Array:
-    """An array that shares its memory with no other one, contiguous in C's or Fortran's order."""
-    contiguous = values.flags.c_contiguous or values.flags.f_contiguous
-    return values if values.flags.owndata and contiguous else values.copy(order="C")
+    """An array that shares its memory with no other one, without gaps, its axes in their order."""
+    dense = values.flags.c_contiguous or values.flags.f_contiguous
+    return values if values.flags.owndata and dense else values.copy(order="K")
 
 
 def _address(values: Array) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 SAME = (
-    "all any argmax argmin argpartition argsort choose clip copy cumprod cumsum diagonal dot max"
+    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal dot max"
     " mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace"
     " var conj conjugate astype put"
 )
@@ -48,6 +48,10 @@ class ArrayMethods:
     def flatten(self, order: Any = "C") -> Any:
         """A copy with one axis."""
         return np.copy(np.ravel(self, order=order))  # type: ignore[call-overload]
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy, in C's order unless told otherwise."""
+        return np.copy(self, order=order)  # type: ignore[call-overload]
 
     def compress(self, condition: Any, axis: Any = None) -> Any:
         """See `numpy.compress`."""

@@ -86,7 +86,7 @@ class Tracking:
         if not isinstance(name, str) or not name:
             raise ArrayLineageError("an array needs a name, which is a text and comes first")
         if isinstance(data, LineageArray):
-            values, entry = data.values.copy(), ArrayEntry(name, data.shape)
+            values, entry = np.array(data.values, order="K"), ArrayEntry(name, data.shape)
             flow = Flow(0, 0, broadcast(data.shape, data.shape))
             recording = Recording("array", (self.own(data).name,), (entry,), (flow,))
         else:
@@ -209,7 +209,7 @@ def current() -> Tracking | None:
 def _plain(name: str, data: npt.ArrayLike) -> Array:
     if isinstance(data, np.ma.MaskedArray):
         raise ArrayLineageError(f"{name!r} is a masked array; give its data or filled() values")
-    values = np.array(data, order="C", subok=False)
+    values = np.array(data, order="K", subok=False)
     if values.dtype.kind not in _KINDS:
         raise ArrayLineageError(
             f"{name!r} has cells of type {values.dtype}; numbers, dates and text are tracked"

@@ -16,13 +16,12 @@ from predtrace.arrays.capture.call import (
     Edges,
     Operand,
     edge,
-    operands_of,
     plain,
     shape_of,
 )
 from predtrace.arrays.capture.regions import broadcast, everything
 from predtrace.arrays.capture.rule import Family, Rule
-from predtrace.arrays.capture.sources import from_ids, ids, layers, moved
+from predtrace.arrays.capture.sources import from_ids, ids, layers, moved, moved_alone
 
 
 def _where(call: Call, condition: Any, *choices: Any) -> Edges:
@@ -30,16 +29,16 @@ def _where(call: Call, condition: Any, *choices: Any) -> Edges:
         yield from _nonzero(call, condition)
         return
     yield from edge(condition, broadcast, call.shape, shape_of(condition))
-    yield from moved(call, *operands_of(choices))
+    mask = plain(condition)
+    yield from moved(call, lambda x, y: np.where(mask, x, y), *choices)
 
 
 def _select(call: Call, condlist: Any, choicelist: Any, default: Any = 0) -> Edges:
     """A condition contributes where none before it holds."""
-    chosen = operands_of((choicelist, default))
-    if chosen:
-        if not operands_of(default):
-            call = _with_default(call, condlist, choicelist)
-        yield from moved(call, *chosen)
+    conditions = plain(condlist)
+    yield from moved(
+        call, lambda chosen, rest: np.select(conditions, chosen, rest), choicelist, default
+    )
     pending = np.ones(call.shape, np.bool_)
     for condition in condlist:
         if isinstance(condition, Operand):
@@ -48,19 +47,17 @@ def _select(call: Call, condlist: Any, choicelist: Any, default: Any = 0) -> Edg
         pending = pending & ~np.broadcast_to(plain(condition), call.shape)
 
 
-def _with_default(call: Call, condlist: Any, choicelist: Any) -> Call:
-    return Call(call.name, call.function, (condlist, choicelist), {}, call.outputs)
-
-
-def _choose(call: Call, a: Any, choices: Any, out: None = None, mode: str = "raise") -> Edges:
+def _choose(call: Call, a: Any, choices: Any, out: None = None, mode: Any = "raise") -> Edges:
     yield from edge(a, broadcast, call.shape, shape_of(a))
-    yield from moved(call, *operands_of(choices))
+    number = plain(a)
+    yield from moved(call, lambda choices: np.choose(number, choices, mode=mode), choices)
 
 
 def _compress(
     call: Call, condition: Any, a: Any, axis: int | None = None, out: None = None
 ) -> Edges:
-    yield from moved(call, *operands_of(a))
+    if isinstance(a, Operand):
+        yield from moved_alone(call, a)
     if isinstance(condition, Operand):
         axis = 0 if axis is None else axis % len(shape_of(a))
         kept = np.flatnonzero(condition.value) + 1
@@ -69,7 +66,8 @@ def _compress(
 
 
 def _extract(call: Call, condition: Any, arr: Any) -> Edges:
-    yield from moved(call, *operands_of(arr))
+    if isinstance(arr, Operand):
+        yield from moved_alone(call, arr)
     if isinstance(condition, Operand):
         kept = np.flatnonzero(condition.value) + 1
         yield Edge(condition, from_ids(kept, condition.shape))

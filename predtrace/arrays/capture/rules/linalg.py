@@ -58,7 +58,8 @@ def _tolerant(call: Call, a: Any, *tolerance: Any, **options: Any) -> Edges:
     for name, value in (*enumerate(tolerance, 2), *options.items()):
         if isinstance(value, Operand):
             raise call.refuse(f"with a tracked tolerance (argument {name})")
-    return whole_matrix(call, a)
+    is_hermitian = options.get("hermitian", tolerance[1] if len(tolerance) > 1 else False)
+    return _triangular(call, a) if is_hermitian else whole_matrix(call, a)
 
 
 def _triangular(call: Call, a: Any, UPLO: str = "L") -> Edges:

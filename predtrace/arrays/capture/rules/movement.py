@@ -29,11 +29,55 @@ from predtrace.arrays.capture.regions import (
     separable,
 )
 from predtrace.arrays.capture.rule import Family, Rule
-from predtrace.arrays.capture.sources import Ids, from_ids, from_view, ids, moved, reshaped, viewed
+from predtrace.arrays.capture.sources import (
+    NONE,
+    Ids,
+    from_ids,
+    from_view,
+    ids,
+    laid_out,
+    moved,
+    moved_alone,
+    reshaped,
+    viewed,
+)
 
 
-def _move_all(call: Call, *arguments: Any, **options: Any) -> Edges:
-    return moved(call, *operands_of((arguments, options)))
+def _concatenate(
+    call: Call,
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: None = None,
+    *,
+    dtype: Any = None,
+    casting: Any = None,
+) -> Edges:
+    return moved(call, lambda arrays: np.concatenate(arrays, axis), arrays)
+
+
+def _stack(
+    call: Call,
+    arrays: Any,
+    axis: int = 0,
+    out: None = None,
+    *,
+    dtype: Any = None,
+    casting: Any = None,
+) -> Edges:
+    return moved(call, lambda arrays: np.stack(arrays, axis), arrays)
+
+
+def _stack_along(call: Call, tup: Any, *, dtype: Any = None, casting: Any = None) -> Edges:
+    return moved(call, call.function, tup)
+
+
+def _append(call: Call, arr: Any, values: Any, axis: int | None = None) -> Edges:
+    return moved(call, lambda arr, values: np.append(arr, values, axis), arr, values)
+
+
+def _block(call: Call, arrays: Any) -> Edges:
+    return moved(call, np.block, arrays)
 
 
 def _view_first(call: Call, a: Any, *arguments: Any, **options: Any) -> Edges:
@@ -43,19 +87,32 @@ def _view_first(call: Call, a: Any, *arguments: Any, **options: Any) -> Edges:
 
 def _move_first(call: Call, a: Any, *arguments: Any, **options: Any) -> Edges:
     if isinstance(a, Operand):
-        yield from moved(call, a)
+        yield from moved_alone(call, a)
 
 
-def _reshape(call: Call, a: Any, /, *shape: Any, order: str = "C", copy: Any = None) -> Edges:
-    if isinstance(a, Operand):
-        if order == "C":
-            yield Edge(a, reshaped(call.shape, a.shape))
-        else:
-            yield from moved(call, a)
+def _reshape(
+    call: Call, a: Any, /, shape: Any, order: str | None = "C", *, copy: Any = None
+) -> Edges:
+    return _in_order(call, a, order)
 
 
-def _ravel(call: Call, a: Any, order: str = "C") -> Edges:
-    return _reshape(call, a, order=order)
+def _ravel(call: Call, a: Any, order: str | None = "C") -> Edges:
+    return _in_order(call, a, order)
+
+
+def _in_order(call: Call, a: Any, order: str | None) -> Edges:
+    """The same cells one after the other; orders A and K follow the array's place in memory."""
+    if not isinstance(a, Operand):
+        return
+    if order is None or order in "Cc" or (order in "Aa" and not a.value.flags.fnc):
+        yield Edge(a, reshaped(call.shape, a.shape))
+    elif order not in "Kk":
+        yield Edge(a, from_ids(np.reshape(ids(a.shape), call.shape, order="F"), a.shape))
+    else:
+        numbers = laid_out(a.value)
+        if numbers is None:
+            raise call.refuse(f"with order={order!r} on an array whose cells share memory")
+        yield Edge(a, from_ids(np.ravel(numbers, "K"), a.shape))
 
 
 def _broadcast_arrays(call: Call, *args: Any, subok: bool = False) -> Edges:
@@ -145,7 +202,7 @@ def _trim_zeros(call: Call, filt: Any, trim: str = "fb", axis: Any = None) -> Ed
     """The result is a view of its argument; which one depends on the values."""
     if isinstance(filt, Operand):
         copied = np.ascontiguousarray(filt.value)
-        table = from_view(call.rerun(lambda _: copied)[0], copied)
+        table = from_view(call.rerun(filt, copied)[0], copied)
         assert table is not None
         yield Edge(filt, table)
 
@@ -161,13 +218,13 @@ def _vander(call: Call, x: Any, N: Any = None, increasing: bool = False) -> Edge
 def _insert(call: Call, arr: Any, obj: Any, values: Any, axis: int | None = None) -> Edges:
     if operands_of(obj):
         raise call.refuse("with tracked positions")
-    return moved(call, *operands_of((arr, values)))
+    return moved(call, lambda arr, values: np.insert(arr, obj, values, axis), arr, values)
 
 
 def _delete(call: Call, arr: Any, obj: Any, axis: int | None = None) -> Edges:
     if operands_of(obj):
         raise call.refuse("with tracked positions")
-    return moved(call, *operands_of(arr))
+    return _move_first(call, arr)
 
 
 def _getitem(call: Call, a: Any, key: Any) -> Edges:
@@ -175,7 +232,7 @@ def _getitem(call: Call, a: Any, key: Any) -> Edges:
     keys = operands_of(key)
     if isinstance(a, Operand):
         if keys or not _basic(key):
-            yield from moved(call, a)
+            yield from moved_alone(call, a)
         else:
             yield from viewed(call, a)
     for operand in keys:
@@ -197,15 +254,14 @@ def key_numbers(shape: Shape, key: Any, operand: Operand) -> Ids:
     array's own cells, and those are picked in order; a mask is given its own numbers.
     """
     parts = list(key) if isinstance(key, tuple) else [key]
+    place = next(place for place, part in enumerate(parts) if operand in operands_of(part))
     unused = len(shape) - sum(_consumed(part) for part in parts)
-    place = next(place for place, part in enumerate(parts) if part is operand)
     first = sum(unused if part is Ellipsis else _consumed(part) for part in parts[:place])
-    count = _consumed(operand)
-    if operand.value.dtype == bool:
-        own = ids(operand.shape)
-    else:
-        own = ids((operand.value.size,))
-        parts[place] = np.arange(operand.value.size).reshape(operand.shape)
+    count = _consumed(parts[place])
+    own = _numbers_in(parts[place], operand)
+    if np.asarray(plain(parts[place])).dtype != bool:
+        parts[place] = np.arange(own.size).reshape(own.shape)
+        own = own.reshape(-1)
     fitted = (*shape[:first], *own.shape, *shape[first + count :])
     axes = [k for k in range(len(fitted)) if not first <= k < first + own.ndim]
     numbered = np.broadcast_to(np.expand_dims(own, axes), fitted)
@@ -215,11 +271,17 @@ def key_numbers(shape: Shape, key: Any, operand: Operand) -> Ids:
 
 def _consumed(part: Any) -> int:
     """How many axes of the array a part of a key stands for."""
-    if part is None or part is Ellipsis or isinstance(part, (bool, np.bool_)):
+    if part is None or part is Ellipsis:
         return 0
-    value = plain(part)
-    is_mask = isinstance(value, np.ndarray) and value.dtype == bool
-    return value.ndim if is_mask else 1
+    value = np.asarray(plain(part))
+    return value.ndim if value.dtype == bool else 1
+
+
+def _numbers_in(part: Any, operand: Operand) -> Ids:
+    """The numbers of the operand's cells in a part of a key: the operand, or a list with it."""
+    if isinstance(part, list | tuple):
+        return np.array([_numbers_in(item, operand) for item in part], np.int64)
+    return ids(part.shape) if part is operand else np.full(shape_of(part), NONE, np.int64)
 
 
 def _unstack(call: Call, x: Any, /, *, axis: int = 0) -> Edges:
@@ -244,12 +306,11 @@ RULES = (
     Rule(Family.MOVEMENT, "broadcast_arrays", _broadcast_arrays, _COPY),
     Rule(Family.MOVEMENT, "meshgrid", _meshgrid, _COPY),
     Rule(Family.MOVEMENT, "ix_", _ix, _COPY),
-    Rule(
-        Family.MOVEMENT,
-        "concatenate concat stack vstack hstack dstack column_stack append block",
-        _move_all,
-        _COPY,
-    ),
+    Rule(Family.MOVEMENT, "concatenate concat", _concatenate, _COPY),
+    Rule(Family.MOVEMENT, "stack", _stack, _COPY),
+    Rule(Family.MOVEMENT, "vstack hstack dstack column_stack", _stack_along, _COPY),
+    Rule(Family.MOVEMENT, "append", _append, _COPY),
+    Rule(Family.MOVEMENT, "block", _block, _COPY),
     Rule(
         Family.MOVEMENT,
         "tile roll resize diag diagflat fft.fftshift fft.ifftshift",

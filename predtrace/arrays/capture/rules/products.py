@@ -43,49 +43,6 @@ def placed(out_shape: Shape, in_shape: Shape, places: Places) -> LineageTable:
     return separable(out_shape, in_shape, axes)
 
 
-def _lead(ndim: int, out_ndim: int, own: int) -> list[int]:
-    """Places of broadcast leading axes: aligned at the end, before `own` axes of the output."""
-    return list(range(out_ndim - own - ndim, out_ndim - own))
-
-
-def _matmul(call: Call, a: Any, b: Any, /, **options: Any) -> Edges:
-    p, left, right = len(call.shape), len(shape_of(a)), len(shape_of(b))
-    own = (left > 1) + (right > 1)
-    row = [p - own] if left > 1 else []
-    column = [p - 1] if right > 1 else []
-    first: Places = [*_lead(max(left - 2, 0), p, own), *row, None]
-    second: Places = [*_lead(max(right - 2, 0), p, own), None, *column]
-    yield from edge(a, placed, call.shape, shape_of(a), first)
-    yield from edge(b, placed, call.shape, shape_of(b), second)
-
-
-def _matvec(call: Call, a: Any, x: Any, /, **options: Any) -> Edges:
-    p = len(call.shape)
-    places = [*_lead(len(shape_of(a)) - 2, p, 1), p - 1, None]
-    yield from edge(a, placed, call.shape, shape_of(a), places)
-    places = [*_lead(len(shape_of(x)) - 1, p, 1), None]
-    yield from edge(x, placed, call.shape, shape_of(x), places)
-
-
-def _vecmat(call: Call, x: Any, a: Any, /, **options: Any) -> Edges:
-    p = len(call.shape)
-    places = [*_lead(len(shape_of(x)) - 1, p, 1), None]
-    yield from edge(x, placed, call.shape, shape_of(x), places)
-    places = [*_lead(len(shape_of(a)) - 2, p, 1), None, p - 1]
-    yield from edge(a, placed, call.shape, shape_of(a), places)
-
-
-def _vecdot(call: Call, a: Any, b: Any, /, *, axis: int = -1, **options: Any) -> Edges:
-    for operand in (a, b):
-        ndim = len(shape_of(operand))
-        summed = normalize_axis_index(axis, ndim)
-        if axis >= 0 and len(shape_of(a)) != len(shape_of(b)):
-            raise call.refuse("with an axis counted from the front and arrays of unequal ndim")
-        lead = iter(_lead(ndim - 1, len(call.shape), 0))
-        places = [None if k == summed else next(lead) for k in range(ndim)]
-        yield from edge(operand, placed, call.shape, shape_of(operand), places)
-
-
 def _dot(call: Call, a: Any, b: Any, out: None = None) -> Edges:
     left, right = len(shape_of(a)), len(shape_of(b))
     if not left or not right:
@@ -247,10 +204,6 @@ def _either(out_shape: Shape, in_shape: Shape, ways: Sequence[Places]) -> Lineag
 
 
 RULES = (
-    Rule(Family.PRODUCT, "matmul linalg.matmul", _matmul, "the row and the column"),
-    Rule(Family.PRODUCT, "matvec", _matvec, "the row, and the vector"),
-    Rule(Family.PRODUCT, "vecmat", _vecmat, "the vector, and the column"),
-    Rule(Family.PRODUCT, "vecdot linalg.vecdot", _vecdot, "both vectors"),
     Rule(Family.PRODUCT, "dot", _dot, "the row and the column"),
     Rule(Family.PRODUCT, "vdot", _vdot, "all cells"),
     Rule(Family.PRODUCT, "inner", _inner, "the two rows"),

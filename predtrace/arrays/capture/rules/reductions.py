@@ -44,6 +44,11 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
 
 
+def is_kept(keepdims: Any) -> bool:
+    """Whether reduced axes stay, with size 1; numpy's default is no value of its own."""
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
 def slices(
     out_shape: Shape, in_shape: Shape, axis: Axis = None, keepdims: bool = False, lead: int = 0
 ) -> LineageTable:
@@ -74,7 +79,7 @@ def reduce_slices(
     call: Call, a: Any, axis: Axis, keepdims: Any, initial: Any = None, where: Any = True
 ) -> Edges:
     """Edges of a reduction; cells that `where` leaves out do not contribute."""
-    kept = keepdims is True or keepdims == 1
+    kept = is_kept(keepdims)
     if where is True or where is np._NoValue:
         yield from edge(a, slices, call.shape, shape_of(a), axis, kept)
     else:

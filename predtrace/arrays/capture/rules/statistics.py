@@ -11,6 +11,7 @@ from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.reductions import (
     SLICE,
     Axis,
+    is_kept,
     reduce_slices,
     reduced_axes,
     slices,
@@ -48,7 +49,7 @@ def _spread(
     shape = tuple(
         1 if k in reduced_axes(axis, len(shape_of(a))) else n for k, n in enumerate(shape_of(a))
     )
-    yield from edge(mean, slices, call.shape, shape, axis, keepdims is True)
+    yield from edge(mean, slices, call.shape, shape, axis, is_kept(keepdims))
 
 
 def _median(
@@ -80,7 +81,7 @@ def _quantile(
         raise call.refuse("with overwrite_input=True, which leaves its argument in disorder")
     lead = len(shape_of(q))
     shape = shape_of(a)
-    yield from edge(a, slices, call.shape, shape, axis, keepdims is True, lead)
+    yield from edge(a, slices, call.shape, shape, axis, is_kept(keepdims), lead)
     yield from edge(q, separable, call.shape, shape_of(q), [follow(k) for k in range(lead)])
     yield from edge(weights, _weights, call.shape, shape, weights, axis, keepdims, lead)
 
@@ -90,7 +91,7 @@ def _weights(
 ) -> LineageTable:
     """Weights have the array's shape, or one axis for every reduced one."""
     if shape_of(weights) == shape:
-        return slices(out_shape, shape, axis, keepdims is True, lead)
+        return slices(out_shape, shape, axis, is_kept(keepdims), lead)
     return everything(out_shape, shape_of(weights))
 
 

@@ -21,6 +21,7 @@ from predtrace.arrays.capture.call import (
     Lineage,
     Operand,
     edge,
+    operands_of,
     plain,
     shape_of,
 )
@@ -35,7 +36,7 @@ from predtrace.arrays.capture.regions import (
 )
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.movement import key_numbers
-from predtrace.arrays.capture.sources import Ids, from_ids, ids
+from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids
 from predtrace.arrays.relation import LineageTable
 
 
@@ -60,8 +61,8 @@ def _setitem(call: Call, target: Any, key: Any, value: Any) -> Edges:
         return
     fixed = plain(key)
     yield from written(target, value, lambda state, numbers: state.__setitem__(fixed, numbers))
-    for part in key if isinstance(key, tuple) else (key,):
-        yield from edge(part, _chosen_by, target.shape, key, part)
+    for operand in operands_of(key):
+        yield Edge(operand, _chosen_by(target.shape, key, operand))
 
 
 class _Place(NamedTuple):
@@ -158,9 +159,12 @@ def _putmask(call: Call, a: Any, mask: Any, values: Any) -> Edges:
 
 
 def _put(call: Call, a: Any, ind: Any, v: Any, mode: Any = "raise") -> Edges:
+    places = plain(ind)
+    yield from written(a, v, lambda state, numbers: np.put(state, places, numbers, mode))
     if isinstance(ind, Operand):
-        raise call.refuse("with tracked positions")
-    return written(a, v, lambda state, numbers: np.put(state, ind, numbers, mode))
+        state = np.full(a.shape, NONE, np.int64)
+        np.put(state, places, ids(ind.shape), mode)
+        yield Edge(ind, from_ids(state, ind.shape))
 
 
 def _put_along_axis(call: Call, arr: Any, indices: Any, values: Any, axis: Any) -> Edges:
