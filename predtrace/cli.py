@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from predtrace.errors import PredTraceError
+from predtrace.printable import printable
 
 app = typer.Typer(
     name="predtrace",
@@ -118,7 +119,7 @@ def reports_errors(command: Command) -> Command:
             if kwargs.get("debug"):
                 import traceback
 
-                traceback.print_exc()
+                typer.echo(printable(traceback.format_exc(), keep="\n"), err=True)
             typer.echo("predtrace: " + " ".join(str(error).split()), err=True)
             raise typer.Exit(1) from error
 

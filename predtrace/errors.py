@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from predtrace.printable import one_line
+
 
 class PredTraceError(Exception):
-    """Base of all errors that predtrace raises on purpose."""
+    """Base of all errors that predtrace raises on purpose.
+
+    Its text is one line, whatever is in the names and values that it quotes.
+    """
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class UnsupportedOperatorError(PredTraceError):

@@ -24,6 +24,7 @@ from predtrace.errors import PredTraceError
 from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import check_snapshot
+from predtrace.printable import one_line, printable
 from pushdown.operators import Scan
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class SourceRows:
         return self.count()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}, {self.label}>"
+        return f"<{type(self).__name__} {printable(self.name)}, {self.label}>"
 
 
 class ScanRows(SourceRows):
@@ -366,16 +367,18 @@ class Lineage:
         return ask_cells(self, column, positions, spark)
 
     def _listed(self) -> str:
-        return ", ".join(
-            f"{scan.table}[{scan.occurrence}]"
-            + (f" (alias {scan.alias})" if scan.alias not in (None, scan.table) else "")
-            for scan in self._scans
+        return printable(
+            ", ".join(
+                f"{scan.table}[{scan.occurrence}]"
+                + (f" (alias {scan.alias})" if scan.alias not in (None, scan.table) else "")
+                for scan in self._scans
+            )
         )
 
     def explain(self) -> str:
         """How the answer comes about: mode, engine, predicates, and the reason of each label."""
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
-        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"note: {one_line(note)}" for note in self.notes]
         if self.passes is not None:
             lines.append(f"refined in {self.passes} passes")
         if missing := self.missing:
@@ -384,7 +387,8 @@ class Lineage:
         for scan in self._scans:
             reason = f" ({scan.reason})" if scan.reason else ""
             alias = f" as {scan.alias}" if scan.alias and scan.alias != scan.table else ""
-            lines.append(f"{scan.table}[{scan.occurrence}]{alias}: {scan.label}{reason}")
+            name = f"{scan.table}[{scan.occurrence}]{alias}"
+            lines.append(printable(f"{name}: {scan.label}{reason}"))
             if not self._question.looks_up(scan._requests):
                 source = "target rows" if scan.plan.binding == 0 else "intermediate"
                 number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"

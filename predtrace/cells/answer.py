@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from predtrace.arrays.cells import Cells
 from predtrace.errors import PredTraceError
 from predtrace.inference.plan import PRECISE, SUPERSET
+from predtrace.printable import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ class SourceCells:
     def __repr__(self) -> str:
         rows = "all" if self.rows is None else sum(map(Cells.count, self.rows.values()))
         name = f"{self.scan.table}[{self.scan.occurrence}].{self.column}"
-        return f"<SourceCells of {name}: {rows}>"
+        return f"<SourceCells of {printable(name)}: {rows}>"
 
 
 class CellLineage:
@@ -117,4 +118,4 @@ class CellLineage:
         return ", ".join(names) or "none"
 
     def __repr__(self) -> str:
-        return f"<CellLineage of {self.column}, {self.label}: {self._listed()}>"
+        return printable(f"<CellLineage of {self.column}, {self.label}: {self._listed()}>")

@@ -10,6 +10,7 @@ import msgspec
 import predtrace
 from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.index.summary import IndexSummary
+from predtrace.printable import printable
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.report.text import duration, number, size
 
@@ -42,6 +43,7 @@ def build_index(
 
 def _print_summary(made: IndexSummary) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     rows = number(made.covered)
     if made.covered < made.rows:
@@ -49,14 +51,17 @@ def _print_summary(made: IndexSummary) -> None:
     console = new_console()
     console.print(
         f"Index of {rows} output rows of job {made.job}: {size(made.bytes)}, built in "
-        f"{duration(made.seconds)}; as plain row-id lists it would take {size(made.plain_bytes)}"
+        f"{duration(made.seconds)}; as plain row-id lists it would take {size(made.plain_bytes)}",
+        markup=False,
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("scan")
     for name in ("links", "bytes", "plain"):
         table.add_column(name, justify="right")
     for scan in made.scans:
-        table.add_row(scan.scan, number(scan.links), size(scan.bytes), size(scan.plain_bytes))
+        table.add_row(
+            Text(printable(scan.scan)), number(scan.links), size(scan.bytes), size(scan.plain_bytes)
+        )
     console.print(table)
 
 
@@ -98,7 +103,7 @@ def show_forward(
     count = reached.count()
     console.print(
         f"{number(count)} output row{'' if count == 1 else 's'}{rest}, {reached.label} "
-        f"(from {', '.join(reached.scans)})",
+        f"(from {printable(', '.join(reached.scans))})",
         markup=False,
     )
     if shown.num_rows:

@@ -10,11 +10,13 @@ import msgspec
 
 from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.jobs.store import JobStore, JobSummary
+from predtrace.printable import printable
 from predtrace.report.text import number, size
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
+    from rich.text import Text
 
 
 def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
@@ -38,7 +40,7 @@ def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
         return
     console = new_console()
     if not added:
-        console.print(f"job {handle.id} has all that its lineage needs")
+        console.print(f"job {handle.id} has all that its lineage needs", markup=False)
     for item in added.values():
         result = item.result
         console.print(
@@ -103,12 +105,19 @@ def _jobs_table(found: Sequence[JobSummary]) -> Table:
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "job")
     for job in found:
         if job.problem:
-            table.add_row(job.id, "", "", "", "", Text(job.problem, style="red"))
+            table.add_row(_text(job.id), "", "", "", "", Text(job.problem, style="red"))
             continue
         created = job.created[:19].replace("T", " ")
         rows = "not kept" if job.rows is None else number(job.rows)
-        table.add_row(job.id, created, rows, size(job.bytes), str(job.scans), Text(job.query))
+        cells = (job.id, created, rows, size(job.bytes), str(job.scans), job.query)
+        table.add_row(*map(_text, cells))
     return table
+
+
+def _text(value: str) -> Text:
+    from rich.text import Text
+
+    return Text(printable(value))
 
 
 def _print_checks(found: Sequence[Any]) -> None:
@@ -122,6 +131,8 @@ def _print_checks(found: Sequence[Any]) -> None:
     for check in found:
         remedy = f"\n→ {check.remedy}" if check.remedy else ""
         table.add_row(
-            check.name, Text(check.status, style=styles[check.status]), Text(check.found + remedy)
+            _text(check.name),
+            Text(check.status, style=styles[check.status]),
+            Text(printable(check.found + remedy, keep="\n")),
         )
     new_console().print(table)

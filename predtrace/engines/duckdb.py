@@ -410,4 +410,4 @@ class DuckDBRows:
 
     def sql(self) -> str:
         """The query that selects the rows."""
-        return self._query.rows(None).sql("duckdb", pretty=True)
+        return trees.readable(self._query.rows(None), "duckdb")

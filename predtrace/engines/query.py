@@ -304,7 +304,7 @@ class Queries:
         }
         compiler = Compiler(self.dialect, self._spellings, names, params)
         predicate = FALSE if bound.rows == 0 else filter_form(predicate)
-        return compiler(predicate).sql(self.dialect, pretty=True)
+        return trees.readable(compiler(predicate), self.dialect)
 
 
 def _equality(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlglot import exp
 
+from predtrace.engines import trees
 from predtrace.engines.base import prepare_folder
 from predtrace.engines.query import FILE
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
@@ -97,7 +98,7 @@ class SparkRows:
 
     def sql(self) -> str:
         """The query that selects the rows."""
-        return self._query.rows(None).sql("spark", pretty=True)
+        return trees.readable(self._query.rows(None), "spark")
 
 
 def _arrow(frame: DataFrame) -> pa.Table:

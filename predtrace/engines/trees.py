@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from predtrace.printable import printable
+
 
 def table(name: str) -> exp.Table:
     """A table of this name, as it is (no quotes); `name` may have its schema before a dot."""
@@ -42,3 +44,11 @@ def joined(
     word = {"side" if kind in ("left", "right", "full") else "kind": kind.upper()}
     body.append("joins", exp.Join(this=relation, on=condition, **word))
     return body
+
+
+def readable(tree: exp.Expr, dialect: str) -> str:
+    """SQL for people: texts and names in it show their control characters as escapes."""
+    shown = tree.copy()
+    for part in shown.find_all(exp.Literal, exp.Identifier):
+        part.set("this", printable(part.name))
+    return shown.sql(dialect, pretty=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from predtrace.printable import one_line, printable
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.report.text import duration, number
 
@@ -104,7 +105,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
         )
         console.print(Text(f" (mode {self.mode}, engine {self.engine})"))
         for note in self.notes:
-            console.print(Text(f"Note: {note}"))
+            console.print(Text(f"Note: {one_line(note)}"))
         if not self.target_rows:
             console.print(Text("The target is not in the output, so nothing led to it."))
         elif self.missing:
@@ -112,7 +113,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
             console.print(Text(f"Not in the output: targets {numbers} (counted from 0)"))
         for scan in self.scans:
             _print_scan(scan, console)
-        times = [f"{step} {duration(seconds)}" for step, seconds in self.timings.items()]
+        times = [f"{printable(step)} {duration(s)}" for step, s in self.timings.items()]
         console.print(Text(f"\nTimes: {', '.join(times)}", style="dim"))
 
 
@@ -143,11 +144,11 @@ def _print_scan(scan: ScanReport, console: Console) -> None:
     from rich.text import Text
 
     rows = "row" if scan.count == 1 else "rows"
-    label = f"{scan.label} ({scan.reason})" if scan.reason else scan.label
+    label = printable(f"{scan.label} ({scan.reason})" if scan.reason else scan.label)
     console.print(
         Text.assemble(
             "\n",
-            (scan.name, "bold cyan"),
+            (printable(scan.name), "bold cyan"),
             f": {number(scan.count)} {rows}, ",
             (label, _style(scan.label)),
             (f", {duration(scan.seconds)}", "dim"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.inference.plan import PRECISE, Intermediate, LineagePlan, ScanLineage, Step
 from predtrace.jobs.model import StoredIntermediate, StoredResult
+from predtrace.printable import printable
 from predtrace.report.names import ColumnNames, scan_name
 from predtrace.report.operators import describe
 from predtrace.report.text import number, plain, size
@@ -165,7 +166,7 @@ class Explanation:
         from rich.text import Text
 
         # Reasons name operators by number.
-        text = describe(self.graph[node], self.graph, self._names)
+        text = printable(describe(self.graph[node], self.graph, self._names))
         lines: list[RenderableType] = [Text.assemble((text, "bold cyan"), (f"  #{node}", "dim"))]
         if step := self._steps.get(node):
             lines.append(self._fields(self._step_fields(step)))
@@ -194,7 +195,7 @@ class Explanation:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value, style in fields:
-            grid.add_row(Padding(name, (0, 0, 0, 2)), Text(value, style=style))
+            grid.add_row(Padding(name, (0, 0, 0, 2)), Text(printable(value), style=style))
         return grid
 
     def _intermediate_blocks(self) -> Iterator[RenderableType]:
@@ -202,7 +203,7 @@ class Explanation:
 
         for item in self.plan.intermediates:
             data = self._intermediate(item)
-            yield Text(f"{item.binding}. {data['operator']}", style="bold magenta")
+            yield Text(printable(f"{item.binding}. {data['operator']}"), style="bold magenta")
             fields = [("columns", ", ".join(data["columns"]), ""), ("rows", data["predicate"], "")]
             yield self._fields([*fields, ("size", _size(data), ""), ("why", item.why, "")])
 
@@ -211,7 +212,7 @@ class Explanation:
 
         for scan in self._ordered_scans():
             data = self._scan(scan)
-            yield Text(data["scan"], style="bold cyan")
+            yield Text(printable(data["scan"]), style="bold cyan")
             yield self._fields(_scan_fields(scan, data["predicate"]))
 
 

@@ -7,6 +7,8 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
+from predtrace.printable import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Group
@@ -68,7 +70,7 @@ def cell(value: Any) -> str:
     if isinstance(value, bytes):
         return "0x" + value.hex()
     # A cell is one line.
-    return " ".join(str(value).split("\n"))
+    return printable(" ".join(str(value).split("\n")))
 
 
 def rows_table(table: pa.Table, width: int) -> Group:
@@ -77,16 +79,15 @@ def rows_table(table: pa.Table, width: int) -> Group:
     from rich.table import Table
     from rich.text import Text
 
+    names = [printable(name) for name in table.column_names]
     texts = [[cell(value) for value in _values(column)] for column in table.columns]
     widths = [
         min(CELL_WIDTH, max(map(len, [name, *column])))
-        for name, column in zip(table.column_names, texts, strict=True)
+        for name, column in zip(names, texts, strict=True)
     ]
     shown = _fitting(widths, width)
     grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for name, column_width, column in list(zip(table.column_names, widths, texts, strict=True))[
-        :shown
-    ]:
+    for name, column_width, column in list(zip(names, widths, texts, strict=True))[:shown]:
         right = bool(column) and all(_numeric(text) for text in column)
         grid.add_column(
             Text(name),
@@ -97,7 +98,7 @@ def rows_table(table: pa.Table, width: int) -> Group:
         )
     for row in zip(*texts[:shown], strict=True):
         grid.add_row(*(Text(text) for text in row))
-    hidden = table.column_names[shown:]
+    hidden = names[shown:]
     if not hidden:
         return Group(grid)
     return Group(grid, Text(f"and the columns {', '.join(hidden)}", style="dim"))
