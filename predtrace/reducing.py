@@ -21,6 +21,7 @@ from predtrace.engines.base import Link, StoredLink, TargetLink, Targets, physic
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
 from predtrace.files import parquet_files, stored_result
+from predtrace.inference.conditions import tells_equals_apart
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import (
     Job,
@@ -119,6 +120,8 @@ def _obstacle(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None:
     links: list[StoredLink] = [link]
     while isinstance(links[-1].parent, StoredLink):
         links.append(links[-1].parent)
+    if any(tells_equals_apart(term) for term in conjuncts(link.predicate)):
+        return "rows that are equal are told apart, of which one would be kept"
     for one in links:
         found = engine.link_obstacle(one, job.settings)
         found = found or engine.expression_obstacle([one.predicate], job.settings)

@@ -7,7 +7,7 @@ and a type that is not interpreted is carried by name as `Opaque`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Union
 
 import msgspec
@@ -154,6 +154,16 @@ def parts(data_type: DataType) -> Iterator[DataType]:
 def comparable(data_type: DataType) -> bool:
     """Whether SQL compares values of the type: not if they are, or hold, maps."""
     return not any(isinstance(part, Map) for part in parts(data_type))
+
+
+def has_floats(data_type: DataType) -> bool:
+    """Whether values of the type may be equal and yet told apart: 0.0 and -0.0."""
+    return any(isinstance(part, Float) for part in parts(data_type))
+
+
+def same_if_equal(types: Iterable[DataType]) -> bool:
+    """Whether DISTINCT over such columns drops nothing but repetitions, and compares them."""
+    return all(comparable(one) and not has_floats(one) for one in types)
 
 
 def type_name(data_type: DataType) -> str:

@@ -248,7 +248,9 @@ class Evaluation(Answering, Protocol):
         """Rows of the request's source by number: those with `ids` (as `Rows.row_ids` gives)."""
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node, whatever is looked up in it; write its distinct rows.
+        """Compute the link's node, whatever is looked up in it; write its rows.
+
+        Equal rows are written once where none of them can be told from another.
 
         `folder` is new; the Parquet files in it have the physical names of the columns.
         """

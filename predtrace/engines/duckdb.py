@@ -63,7 +63,7 @@ from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.values import never_null, row_literals, with_file_dictionary
 from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
 from symbolic.expr import Column, Expr
-from symbolic.types import type_name
+from symbolic.types import same_if_equal, type_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -152,9 +152,11 @@ class DuckDBEvaluation:
         return DuckDBRows(self, query)
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node; write its distinct rows as one Parquet file."""
+        """Compute the link's node; write its rows, each once if possible, as one Parquet file."""
         columns = [exp.column(physical_name(column.id)) for column in link.columns]
-        query = exp.select(*columns).distinct().from_(self._replayed(link))
+        query = exp.select(*columns).from_(self._replayed(link))
+        if same_if_equal(column.type for column in link.columns):
+            query = query.distinct()
         self.write(query, folder)
 
     def store_looked_up(

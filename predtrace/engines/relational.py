@@ -8,9 +8,12 @@ from typing import Any
 import msgspec
 from sqlglot import exp
 
+from predtrace.engines import trees
+from predtrace.engines.base import physical_name
 from predtrace.engines.blocks import FILLER, Block, Planner, filler, named, of_query, read
 from predtrace.engines.dialects import Dialect
 from predtrace.engines.joins_sql import JOINS
+from predtrace.engines.zeros import normalized
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     Distinct,
@@ -27,6 +30,7 @@ from pushdown.operators import (
     Union_,
 )
 from symbolic.expr import Column
+from symbolic.types import has_floats
 
 __all__ = ["BUILDERS", "FILLER", "plan_query", "planner"]
 
@@ -105,9 +109,10 @@ def _limit(plan: Planner, operator: Limit) -> Block:
 
 def _group_by(plan: Planner, operator: GroupBy) -> Block:
     block = plan.open(operator.input)
-    if any(key.value != key.column for key in operator.keys):
+    if any(key.value != key.column or has_floats(key.column.type) for key in operator.keys):
         block = _with_keys(plan, operator, block)
-    keys = [read(key.column) for key in operator.keys]
+    grouped = [trees.column(_key_name(key.column)) for key in operator.keys]
+    keys = [named(read, key.column) for read, key in zip(grouped, operator.keys, strict=True)]
     values = [
         named(plan.dialect.aggregate(aggregation.call, plan.compile), aggregation.column)
         for aggregation in operator.aggregations
@@ -115,29 +120,48 @@ def _group_by(plan: Planner, operator: GroupBy) -> Block:
     if not keys:
         # One row, also where there is no aggregate that would say so.
         return Block(block.body, tuple(values) or (exp.alias_(exp.Count(this=exp.Star()), FILLER),))
-    return Block(block.body.group_by(*keys, copy=False), (*keys, *values))
+    return Block(block.body.group_by(*grouped, copy=False), (*keys, *values))
 
 
 def _with_keys(plan: Planner, operator: GroupBy, block: Block) -> Block:
-    """The input with the computed keys as columns, so that no constant is taken for a position."""
+    """The input with the computed keys as columns, so that no constant is taken for a position.
+
+    A key with floats has a name of its own: the arguments of aggregates are as they were.
+    """
     columns = plan.graph.output(operator.input)
-    taken = {column.id for column in columns}
+    taken = {physical_name(column.id) for column in columns}
     keys = [
-        named(plan.compile(key.value), key.column)
+        exp.alias_(_normalized(plan, plan.compile(key.value), key.column), name, copy=False)
         for key in operator.keys
-        if key.column.id not in taken
+        if (name := _key_name(key.column)) not in taken
     ]
     query = block.body.select(*map(read, columns), *keys, copy=False)
     return Block(exp.Select().from_(query.subquery(f"n{operator.input}", copy=False), copy=False))
+
+
+def _key_name(column: Column) -> str:
+    return f"g{column.id}" if has_floats(column.type) else physical_name(column.id)
+
+
+def _normalized(plan: Planner, value: exp.Expr, column: Column) -> exp.Expr:
+    """The value as grouping and DISTINCT give it: 0.0 for -0.0, also inside of it.
+
+    Said in the query, since optimizers move filters of what groups give below the grouping,
+    where ``CAST(x AS STRING) = '0.0'`` is false of the row with -0.0.
+    """
+    return normalized(value, column.type, plan.dialect.name)
 
 
 def _distinct(plan: Planner, operator: Distinct) -> Block:
     block = plan.block(operator.input)
     if block.cut:
         block = plan.wrapped(block, operator.input)
-    values = block.values
-    if values is None:
-        values = tuple(map(read, plan.graph.output(operator.id)))
+    columns = plan.graph.output(operator.id)
+    given = tuple(map(read, columns)) if block.values is None else block.values
+    values = tuple(
+        named(_normalized(plan, value.unalias(), column), column)
+        for value, column in zip(given, columns, strict=True)
+    )
     return Block(block.body.distinct(copy=False), values or (filler(),))
 
 
@@ -154,7 +178,7 @@ def _set_operation(
 ) -> Callable[[Planner, Any], Block]:
     def build(plan: Planner, operator: Intersect | Except) -> Block:
         left, right = (
-            _branch(plan, node, branch, operator.columns)
+            _branch(plan, node, branch, operator.columns, normalizing=True)
             for node, branch in zip((operator.left, operator.right), operator.branches, strict=True)
         )
         return of_query(combine(left, right, distinct=not operator.all, copy=False), operator)
@@ -163,10 +187,18 @@ def _set_operation(
 
 
 def _branch(
-    plan: Planner, node: int, branch: Sequence[Column], columns: Sequence[Column]
+    plan: Planner,
+    node: int,
+    branch: Sequence[Column],
+    columns: Sequence[Column],
+    *,
+    normalizing: bool = False,
 ) -> exp.Select:
-    """An input's rows under the names of the set operation."""
-    values = tuple(named(read(a), b) for a, b in zip(branch, columns, strict=True))
+    """An input's rows under the names of the set operation; compared ones are normalised."""
+    values = tuple(
+        named(_normalized(plan, read(a), a) if normalizing else read(a), b)
+        for a, b in zip(branch, columns, strict=True)
+    )
     return plan.closed(msgspec.structs.replace(plan.open(node), values=values), columns)
 
 

@@ -60,6 +60,7 @@ from symbolic.types import (
     String,
     Timestamp,
     comparable,
+    same_if_equal,
 )
 
 if TYPE_CHECKING:
@@ -187,10 +188,10 @@ class SparkEvaluation:
         return RowsQuery(self._queries, requests, scanned, bounds)
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node; write its distinct rows as Parquet files."""
+        """Compute the link's node; write its rows, each once if possible, as Parquet files."""
         columns = [exp.column(physical_name(column.id)) for column in link.columns]
         query = exp.select(*columns).from_(self._replayed(link))
-        if _comparable(link) == link:
+        if same_if_equal(column.type for column in link.columns):
             query = query.distinct()
         with spark_errors():
             writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")

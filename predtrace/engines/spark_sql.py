@@ -20,6 +20,7 @@ from predtrace.engines.sql import (
     named,
     suffix,
 )
+from predtrace.engines.zeros import normalized
 from symbolic.expr import Call, Literal
 from symbolic.types import DayTimeInterval, Decimal, Map, Record, Timestamp
 
@@ -116,9 +117,7 @@ def _power_of_ten(scale: int) -> exp.Expr:
 
 
 def _normalize_float(call: Call, args: Args) -> exp.Expr:
-    # -0.0 + 0 is 0.0; NaNs are alike to every comparison.
-    zero = exp.Cast(this=exp.Literal.number(0), to=sql_type(call.type, "spark"))
-    return exp.paren(exp.Add(this=args[0], expression=zero), copy=False)
+    return normalized(args[0], call.type, "spark")
 
 
 SPARK: dict[str, Spelling] = {

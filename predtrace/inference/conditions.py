@@ -23,7 +23,7 @@ from symbolic.expr import (
     substitute,
     walk,
 )
-from symbolic.types import DataType, Float, parts
+from symbolic.types import has_floats
 
 JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
 """Operators that combine and drop rows by conditions on these rows alone."""
@@ -60,7 +60,7 @@ def pair_conditions(
             read = column_ids(term)
             if params_of(term) or not read <= owner.keys() or _is_tie(term, families):
                 continue
-            if _tells_equals_apart(term):
+            if tells_equals_apart(term):
                 continue
             owners = sorted({owner[column] for column in read})
             if len(owners) == 2:
@@ -92,15 +92,11 @@ def _is_tie(term: Expr, families: Mapping[int, int]) -> bool:
     return False
 
 
-def _tells_equals_apart(term: Expr) -> bool:
+def tells_equals_apart(term: Expr) -> bool:
     """Whether a floating-point column is read otherwise than by comparing it."""
     return any(
         isinstance(part, Call)
         and part.function not in _COMPARING
-        and any(isinstance(arg, Column) and _has_floats(arg.type) for arg in part.args)
+        and any(isinstance(arg, Column) and has_floats(arg.type) for arg in part.args)
         for part in walk(term)
     )
-
-
-def _has_floats(data_type: DataType) -> bool:
-    return any(isinstance(part, Float) for part in parts(data_type))

@@ -33,6 +33,8 @@ _WRITE_SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+_REDUNDANT_AGGREGATES = "org.apache.spark.sql.catalyst.optimizer.RemoveRedundantAggregates"
 _WRITE_OPTIONS = {
     "compression": "zstd",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
@@ -134,9 +136,9 @@ class Run:
     def store_beside(
         self, node: int, columns: tuple[Column, ...], timings: dict[str, float]
     ) -> StoredResult:
-        """Compute and store an intermediate by itself, one of each set of equal rows."""
+        """Compute and store an intermediate by itself, one of each set of the same rows."""
         with _timed(timings, f"intermediate {node}"):
-            distinct = not any(isinstance(p, t.Map) for c in columns for p in t.parts(c.type))
+            distinct = t.same_if_equal(column.type for column in columns)
             return self._write(self._plan(node), columns, _folder_of(node), distinct)
 
     def _make_folder(self) -> None:
@@ -231,6 +233,17 @@ class Run:
             self.__dict__["_cloned"] = found
         return found
 
+    @cached_property
+    def _distinct_session(self) -> JavaObject:
+        """One whose optimizer leaves the groups below our own DISTINCT.
+
+        It would take the groups' raw values for their keys, -0.0 for 0.0.
+        """
+        found = self._session.cloneSession()
+        excluded = [str(found.conf().get(_EXCLUDED_RULES, "")), _REDUNDANT_AGGREGATES]
+        found.conf().set(_EXCLUDED_RULES, ",".join(filter(None, excluded)))
+        return found
+
     def _write(
         self, plan: JavaObject, columns: tuple[Column, ...], folder: str, distinct: bool = False
     ) -> StoredResult:
@@ -261,9 +274,9 @@ class Run:
             ),
             plan,
         )
-        if distinct:
-            projected = builder.distinct(projected)
-        return self._write_rows(self._rows(self._session, projected), columns, folder)
+        session = self._distinct_session if distinct else self._session
+        rows = self._rows(session, builder.distinct(projected) if distinct else projected)
+        return self._write_rows(rows, columns, folder)
 
     def _write_rows(
         self, dataset: JavaObject, columns: tuple[Column, ...], folder: str
