@@ -1,14 +1,16 @@
-"""The Spark session that is active in this thread.
+"""The user's Spark session: finding it, and working beside it without a trace.
 
-Spark itself reads settings from it (`SQLConf.get`): rules that are applied to a plan by
-hand take the time zone, and whether constraints are propagated, from the active session,
-whichever session the plan is of. And PySpark makes a session the active one whenever it
-creates a DataFrame from local rows.
+Spark itself reads settings from the session that is active in a thread (`SQLConf.get`):
+rules that are applied to a plan by hand take the time zone, and whether constraints are
+propagated, from it, whichever session the plan is of. And PySpark changes its own classes
+when it makes a session (`RDD.toDF` then makes frames of that one) or a DataFrame of local
+rows (its session becomes the active one).
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,29 +18,74 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_classes = threading.RLock()
+"""Held while PySpark's classes are not as the user knows them."""
+
 
 def active_session() -> SparkSession | None:
-    """The Spark session of this process, if it has one; never imports pyspark."""
+    """The Spark session of this process, if it has one; never imports pyspark.
+
+    A thread that has no active session has that of the process, as in PySpark.
+    """
     if "pyspark" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
 
-    return SparkSession.getActiveSession()
+    session = SparkSession._instantiatedSession
+    if session is None or not is_running(session):
+        return None
+    return SparkSession.getActiveSession() or session
+
+
+def is_running(session: SparkSession) -> bool:
+    """Whether a session can still be used: neither it nor its JVM was stopped."""
+    from py4j.protocol import Py4JError
+
+    context: Any = session._sc
+    if context._jsc is None:
+        return False
+    try:
+        return not context._jsc.sc().isStopped()
+    except (Py4JError, OSError):
+        return False
+
+
+def new_session(session: SparkSession) -> SparkSession:
+    """Another session of the same application, without the user's settings and views."""
+    with classes_kept():
+        return session.newSession()
 
 
 @contextmanager
 def as_active(session: SparkSession) -> Iterator[None]:
-    """Make `session` the active one inside the block; after it, the one that was it before."""
-    kind: Any = type(session)
-    in_jvm = session._jvm.org.apache.spark.sql.classic.SparkSession
-    here, there = kind._activeSession, in_jvm.getActiveSession()
+    """Make `session` the active one of this thread, in the JVM, as long as the block lasts."""
+    in_jvm: Any = session._jvm.org.apache.spark.sql.classic.SparkSession
+    before = in_jvm.getActiveSession()
     try:
-        kind._activeSession = session
         in_jvm.setActiveSession(session._jsparkSession)
         yield
     finally:
-        kind._activeSession = here
-        if there.isDefined():
-            in_jvm.setActiveSession(there.get())
+        if before.isDefined():
+            in_jvm.setActiveSession(before.get())
         else:
             in_jvm.clearActiveSession()
+
+
+@contextmanager
+def classes_kept() -> Iterator[None]:
+    """Undo after the block what PySpark did to its classes inside; one block at a time."""
+    from pyspark import RDD
+    from pyspark.sql import SparkSession
+
+    attributes: tuple[tuple[Any, str], ...] = (
+        (RDD, "toDF"),
+        (SparkSession, "_activeSession"),
+        (SparkSession, "_instantiatedSession"),
+    )
+    with _classes:
+        before = [vars(owner)[name] for owner, name in attributes]
+        try:
+            yield
+        finally:
+            for (owner, name), value in zip(attributes, before, strict=True):
+                setattr(owner, name, value)

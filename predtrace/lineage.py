@@ -153,7 +153,11 @@ class SourceRows:
         return frame
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
-        """The rows as a lazy Spark DataFrame, whatever engine the question was asked on."""
+        """The rows as a lazy Spark DataFrame, whatever engine the question was asked on.
+
+        It belongs to a session of its own, with the job's settings: it can be joined with the
+        frames of `spark`, but a temporary view of it is not among the views of `spark`.
+        """
         from predtrace.engines.spark import SparkEngine
 
         check_snapshot(self._source)

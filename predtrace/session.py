@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from predtrace.active_session import active_session, new_session
 from predtrace.doctor import require_java
 from predtrace.errors import EnvironmentError_, PredTraceError, SourceError
 
@@ -45,31 +46,56 @@ def local_session(
 ) -> Iterator[SparkSession]:
     """A Spark session for this process, stopped at the end.
 
-    `settings` win over `DEFAULTS`; SPARK_HOME's own configuration holds beside them.
-    Raises EnvironmentError_ without Java or if Spark does not start.
+    `settings` win over `DEFAULTS`; SPARK_HOME's own configuration holds beside them. Where
+    the process has a session already, the one given is made beside that, with `settings` and
+    without `DEFAULTS`, and nothing is stopped. Raises EnvironmentError_ without Java or if
+    Spark does not start.
     """
-    require_java()
-    # Else the workers may be started with another Python than this one.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder
-    chosen = {**DEFAULTS, **(settings or {})}
-    if chosen["spark.master"].startswith("local"):
-        chosen = {**_LOCAL, **chosen}
-    for key, value in chosen.items():
-        builder = builder.config(key, value)
-    try:
-        spark = builder.getOrCreate()
-    except PySparkException as error:
-        raise EnvironmentError_(
-            f"Spark does not start ({_first_line(error)}); `predtrace doctor --spark` looks why"
-        ) from error
+    there = active_session()
+    if there is not None:
+        beside = new_session(there)
+        for key, value in (settings or {}).items():
+            beside.conf.set(key, value)
+        yield beside
+        return
+    spark = _started({**DEFAULTS, **(settings or {})})
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    require_java()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    if settings["spark.master"].startswith("local"):
+        settings = {**_LOCAL, **settings}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        with _own_workers():
+            return builder.getOrCreate()
+    except PySparkException as error:
+        raise EnvironmentError_(
+            f"Spark does not start ({_first_line(error)}); `predtrace doctor --spark` looks why"
+        ) from error
+
+
+@contextmanager
+def _own_workers() -> Iterator[None]:
+    """Let a Spark that starts inside run its workers with this Python, unless another is chosen."""
+    name = "PYSPARK_PYTHON"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 def register_tables(spark: SparkSession, folder: Path, query: str) -> list[str]:
@@ -116,7 +142,10 @@ def query(spark: SparkSession, text: str, where: str) -> DataFrame:
     statement = text.strip().rstrip(";").strip()
     if not statement:
         raise PredTraceError(f"{where} holds no query")
-    frame: DataFrame = _attempt(f"{where} is no query that Spark accepts", spark.sql, statement)
+    from predtrace.frontends.spark.statements import query_frame
+
+    problem = f"{where} is no query that Spark accepts"
+    frame: DataFrame = _attempt(problem, query_frame, spark, statement)
     return frame
 
 

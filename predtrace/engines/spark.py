@@ -1,6 +1,6 @@
 """The Spark engine: the pipelines' own engine, and the way to scale out.
 
-Each question works in a session of its own (`newSession`), so that its settings and
+Each question works in a session of its own (`new_session`), so that its settings and
 views do not meet the user's: ANSI mode is off, which turns failing casts and overflows
 into NULL, and names keep their case. Nothing is collected unless rows are asked for.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
+from predtrace.active_session import new_session
 from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
@@ -116,7 +117,7 @@ class SparkEngine:
 
 def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
     """A session with the user's settings, except for those that lineage needs otherwise."""
-    session = spark.newSession()
+    session = new_session(spark)
     given: Mapping[str, str] = spark.conf.getAll
     for key, value in given.items():
         if key.startswith("spark.sql.") and session.conf.isModifiable(key):

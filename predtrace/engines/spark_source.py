@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from predtrace.active_session import as_active
+from predtrace.active_session import as_active, classes_kept
 from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW
@@ -46,7 +46,7 @@ def local_frame(
 
     The user's session stays the active one.
     """
-    with as_active(session):
+    with as_active(session), classes_kept():
         return session.createDataFrame(rows, schema).coalesce(1)
 
 

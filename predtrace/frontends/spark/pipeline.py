@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from predtrace.frontends.spark.execute import Cut, Run, RunResult
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
+from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
@@ -91,19 +91,18 @@ def is_ordered(graph: OperatorGraph) -> bool:
 
 
 def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) -> SparkPipeline:
-    """Read a DataFrame, or SQL text with a session, without running it.
+    """Read a DataFrame, or SQL text with a session, without running it; commands are refused.
 
     Raises UnsupportedOperatorError, NonDeterministicError or SourceError, which name
-    the operator, function or source and the way out; EngineError for Spark Connect;
-    Spark's own errors for bad SQL.
+    the operator, function or source and the way out; PredTraceError for commands;
+    EngineError for Spark Connect; Spark's own errors for bad SQL.
     """
     text: str | None = None
     if isinstance(pipeline, str):
         if spark is None:
             raise TypeError("SQL text needs a Spark session: read_pipeline(text, spark)")
         text = pipeline
-        # A trailing semicolon ends a statement in files, but is not part of the query.
-        pipeline = spark.sql(re.sub(r";\s*\Z", "", pipeline))
+        pipeline = query_frame(spark, pipeline)
     if not hasattr(pipeline, "_jdf"):
         raise EngineError(
             "a Spark Connect DataFrame has no plan in this process; use a classic Spark session"

@@ -102,6 +102,7 @@ def _sort(translation: Translation, prepared: Prepared) -> Translated:
     "ResolvedHint",
     "SubqueryAlias",
     "View",
+    "PipeOperator",
     to="nothing: the same rows",
 )
 def _pass_on(translation: Translation, prepared: Prepared) -> Translated:
