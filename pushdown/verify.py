@@ -22,7 +22,7 @@ below whether it satisfies the one above.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -193,15 +193,21 @@ def push(
     )
 
 
-def lift(operator: Operator, below: tuple[Expr, ...], context: Context) -> Expr:
+def lift(
+    operator: Operator,
+    below: tuple[Expr, ...],
+    context: Context,
+    wanted: Callable[[Expr], bool] = lambda term: True,
+) -> Expr:
     """What holds of the output rows whose lineage satisfies the predicates below.
 
     The paper's equation (1), asked of the lineage: for rows that stand in no lineage of
     the target nothing needs to hold. The candidate as a whole first; if that is not
-    proved, those of its comparisons that are.
+    proved, those of its comparisons that are. Only terms that are `wanted` are candidates.
     """
-    candidate = RULES[type(operator)].lift(operator, below, context)
-    terms = conjuncts(candidate)
+    proposed = RULES[type(operator)].lift(operator, below, context)
+    terms = tuple(filter(wanted, conjuncts(proposed)))
+    candidate = conjunction(*terms)
     if not terms:
         return TRUE
     proposals = tuple((predicate,) for predicate in below)

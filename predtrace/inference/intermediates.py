@@ -11,27 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import msgspec
-import networkx as nx
 
+from predtrace.inference.pins import equal_columns, needs
 from predtrace.inference.precise import Pushdown, bound_rows
 from predtrace.inference.sizes import Sizes, width
 from pushdown.graph import OperatorGraph
-from pushdown.operators import (
-    AntiJoin,
-    Distinct,
-    Except,
-    Filter,
-    GroupBy,
-    InnerJoin,
-    Intersect,
-    Limit,
-    MarkJoin,
-    OuterJoin,
-    RowTransform,
-    ScalarSubquery,
-    SemiJoin,
-)
-from symbolic.expr import Call, Column, Expr, column_ids, conjuncts
+from pushdown.operators import Filter, GroupBy, MarkJoin, RowTransform, ScalarSubquery
+from symbolic.expr import Column, Expr, column_ids
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -61,12 +47,18 @@ class IntermediateChooser:
         `above` holds the predicates of the region under `top`. None if no place between
         `failing` and `top` helps.
         """
+        # That one of several equal columns is enough is a guess, for smaller results.
+        return self._best(failing, above, top) or self._best(failing, above, top, apart=True)
+
+    def _best(
+        self, failing: int, above: Mapping[int, Expr], top: int, *, apart: bool = False
+    ) -> Choice | None:
         choices: list[Choice] = []
         path: list[int] = []
         node: int | None = failing
         while node is not None and node != top:
             path.append(node)
-            columns = self._columns(node, above[node])
+            columns = self._columns(node, above[node], apart=apart)
             still_failing = self._failing(node, columns, above[node])
             if still_failing.isdisjoint(path):
                 nested = sum(
@@ -79,17 +71,18 @@ class IntermediateChooser:
             node = self._graph.parent(node)
         return min(choices, key=lambda choice: choice.cost, default=None)
 
-    def _columns(self, node: int, above: Expr) -> tuple[Column, ...]:
+    def _columns(self, node: int, above: Expr, *, apart: bool) -> tuple[Column, ...]:
         """Column projection: the fewest columns that lose nothing that more would keep.
 
         Starts from what the lookup reads and what the operators below need as a rule,
         takes all that they read if that goes further, then drops what is not needed.
+        Of equal columns one is taken; each of them, if they are kept `apart`.
         """
         looked_up = column_ids(above)
-        kept = self._representing(node, looked_up, _needs)
+        kept = self._representing(node, looked_up, needs, apart=apart)
         unavoidable = self._failing(node, kept, above)
         if unavoidable:
-            more = self._representing(node, looked_up, _reads)
+            more = self._representing(node, looked_up, _reads, apart=apart)
             still = self._failing(node, more, above)
             if still != unavoidable:
                 kept, unavoidable = more, still
@@ -123,15 +116,22 @@ class IntermediateChooser:
         self,
         node: int,
         looked_up: frozenset[int],
-        needs: Callable[[OperatorGraph, int], frozenset[int]],
+        wanted: Callable[[OperatorGraph, int], frozenset[int]],
+        *,
+        apart: bool = False,
     ) -> tuple[Column, ...]:
-        """The looked-up columns, and one for each family of equal columns that is needed."""
+        """The looked-up columns, and one for each family of equal columns that is needed.
+
+        Kept `apart`, every needed column that is there stands for itself alone.
+        """
         equal = equal_columns(self._graph, node)
         available = {column.id: column for column in self._graph.output(node)}
         kept = {column: available[column] for column in available if column in looked_up}
         for operator in self._graph.top_down(node):
-            for column in sorted(needs(self._graph, operator)):
+            for column in sorted(wanted(self._graph, operator)):
                 family = equal.get(column, frozenset((column,)))
+                if apart and column in available:
+                    family = frozenset((column,))
                 if kept.keys().isdisjoint(family):
                     # The operator's own column first: equalities of operators further
                     # down are not known where it stands.
@@ -142,47 +142,6 @@ class IntermediateChooser:
         # A stored table has at least one column, though only its rows' existence may matter.
         output = self._graph.output(node)
         return tuple(kept.values()) or tuple(sorted(output, key=lambda c: width(c.type))[:1])
-
-
-def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
-    """Columns under a node that have the same value in every row of its output, by id."""
-    equal: nx.Graph[int] = nx.Graph()
-    for operator in (graph[below] for below in graph.top_down(node)):
-        match operator:
-            case InnerJoin(condition=condition) | Filter(condition=condition):
-                for term in conjuncts(condition):
-                    match term:
-                        case Call(
-                            function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))
-                        ):
-                            equal.add_edge(left, right)
-            case RowTransform(assignments=assignments) | GroupBy(keys=assignments):
-                for assignment in assignments:
-                    if isinstance(assignment.value, Column):
-                        equal.add_edge(assignment.column.id, assignment.value.id)
-    return {
-        column: frozenset(family) for family in nx.connected_components(equal) for column in family
-    }
-
-
-def _needs(graph: OperatorGraph, node: int) -> frozenset[int]:
-    """The columns that an operator's output must have pinned for precise pushdown, as a rule."""
-    operator = graph[node]
-    match operator:
-        case (
-            InnerJoin(condition=condition)
-            | OuterJoin(condition=condition)
-            | SemiJoin(condition=condition)
-            | AntiJoin(condition=condition)
-            | MarkJoin(condition=condition)
-        ):
-            return column_ids(condition)
-        case GroupBy(keys=keys):
-            return frozenset(key.column.id for key in keys)
-        case Limit() | Distinct() | Intersect() | Except():
-            return frozenset(column.id for column in graph.output(node))
-        case _:
-            return frozenset()
 
 
 def _reads(graph: OperatorGraph, node: int) -> frozenset[int]:
@@ -197,6 +156,6 @@ def _reads(graph: OperatorGraph, node: int) -> frozenset[int]:
         case GroupBy() | MarkJoin() | ScalarSubquery():
             passed_on = frozenset(c.id for child in graph.inputs(node) for c in graph.output(child))
             own = frozenset(column.id for column in graph.output(node))
-            return _needs(graph, node) | (own - passed_on)
+            return needs(graph, node) | (own - passed_on)
         case _:
-            return _needs(graph, node)
+            return needs(graph, node)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
+from predtrace.inference.pins import Pins
 from pushdown.abstraction import LINEAGE
 from pushdown.graph import OperatorGraph
 from pushdown.rules import LEAVES
@@ -48,6 +49,7 @@ class Pushdown:
         self.aggregates = aggregates
         self._goal = goal
         self._proved: dict[tuple[int, Expr, bool], Pushed] = {}
+        self._pins = Pins(graph, self.context)
 
     def region(
         self, top: int, above: Expr, ends: Collection[int] = (), *, past_losses: bool = True
@@ -72,13 +74,24 @@ class Pushdown:
             pending.extend(reversed(list(below)))
 
     def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
-        """Move one predicate through one operator."""
+        """Move one predicate through one operator.
+
+        If that loses precision, the predicate is tried that also says which columns are equal.
+        """
         key = (node, above, witnessed)
         if key not in self._proved:
-            self._proved[key] = push(
-                self.graph[node], above, self.context(node), witnessed=witnessed, goal=self._goal
-            )
+            pushed = self._push(node, above, witnessed)
+            if self._goal == LINEAGE and not all(pushed.precise):
+                stated = self._pins.stated(node, above)
+                more = self._push(node, stated, witnessed) if stated != above else pushed
+                pushed = more if sum(more.precise) > sum(pushed.precise) else pushed
+            self._proved[key] = pushed
         return self._proved[key]
+
+    def _push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
+        return push(
+            self.graph[node], above, self.context(node), witnessed=witnessed, goal=self._goal
+        )
 
     def context(self, node: int) -> Context:
         """Where the operator stands."""

@@ -1,0 +1,168 @@
+"""Columns that a predicate pins to one value: which ones an operator needs, and which are equal.
+
+Below a join on ``a = b`` all rows agree in a and b, so that a predicate that pins `a` pins `b`,
+too, of the rows that there are. An operator further up does not see that by itself. It is told
+(`Pins.stated`): the equality is proved from the scans upwards, operator by operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import networkx as nx
+
+from pushdown.graph import OperatorGraph
+from pushdown.operators import (
+    AntiJoin,
+    Distinct,
+    Except,
+    Filter,
+    GroupBy,
+    InnerJoin,
+    Intersect,
+    Limit,
+    MarkJoin,
+    OuterJoin,
+    RowTransform,
+    SemiJoin,
+)
+from pushdown.rules.base import Context
+from pushdown.verify import lift
+from symbolic.expr import (
+    TRUE,
+    Call,
+    Column,
+    Expr,
+    Literal,
+    Param,
+    column_ids,
+    conjunction,
+    conjuncts,
+    same,
+)
+
+
+class Pins:
+    """What equal columns add to the predicates above the operators of one graph.
+
+    `context` gives where an operator stands, by node.
+    """
+
+    def __init__(self, graph: OperatorGraph, context: Callable[[int], Context]) -> None:
+        self._graph = graph
+        self._context = context
+        self._equal: dict[int, dict[int, frozenset[int]]] = {}
+        self._proved: dict[tuple[int, frozenset[int]], dict[int, frozenset[int]]] = {}
+
+    def stated(self, node: int, above: Expr) -> Expr:
+        """`above`, and that columns which the operator needs equal others which `above` pins.
+
+        Both select the same rows of the operator's output, since all of its rows have what
+        is added. It is `above` itself where nothing is known.
+        """
+        pinned = set(pinned_columns(above))
+        columns = {column.id: column for column in self._graph.output(node)}
+        added = [
+            same(columns[needed], columns[other])
+            for needed in sorted((needs(self._graph, node) & columns.keys()) - pinned)
+            if (other := self._equal_pin(node, needed, pinned & columns.keys())) is not None
+        ]
+        return conjunction(above, *added)
+
+    def _equal_pin(self, node: int, column: int, pinned: set[int]) -> int | None:
+        """One of the pinned columns that is proved to equal `column` in all rows of the node."""
+        if node not in self._equal:
+            self._equal[node] = equal_columns(self._graph, node)
+        family = self._equal[node].get(column, frozenset())
+        if family.isdisjoint(pinned):
+            return None
+        key = (node, family)
+        if key not in self._proved:
+            self._proved[key] = _families(self._lifted(node, family))
+        return min(self._proved[key].get(column, frozenset()) & pinned, default=None)
+
+    def _lifted(self, top: int, family: frozenset[int]) -> Expr:
+        """The equalities among a family's columns that are proved of all rows of `top`."""
+
+        def within(term: Expr) -> bool:
+            return _equated(term) is not None and column_ids(term) <= family
+
+        facts: dict[int, Expr] = {}
+        for node in self._graph.bottom_up(top):
+            below = tuple(facts[child] for child in self._graph.inputs(node))
+            several = sum(column.id in family for column in self._graph.output(node)) > 1
+            facts[node] = TRUE
+            if below and several:
+                facts[node] = lift(self._graph[node], below, self._context(node), within)
+        return facts[top]
+
+
+def pinned_columns(predicate: Expr) -> Iterator[int]:
+    """The columns (ids) that a predicate equates with a constant."""
+    for term in conjuncts(predicate):
+        match term:
+            case Call(
+                function="eq" | "nullsafe_eq",
+                args=(Column(id=column), Param() | Literal())
+                | (Param() | Literal(), Column(id=column)),
+            ):
+                yield column
+
+
+def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
+    """Columns under a node that have the same value in every row of its output, by id.
+
+    As conditions and renames have it; what of it is proved is another question.
+    """
+    terms = [
+        term
+        for operator in (graph[below] for below in graph.top_down(node))
+        for term in _equalities(operator)
+    ]
+    return _families(conjunction(*terms))
+
+
+def _equalities(operator: object) -> Iterator[Expr]:
+    match operator:
+        case InnerJoin(condition=condition) | Filter(condition=condition):
+            yield from conjuncts(condition)
+        case RowTransform(assignments=assignments) | GroupBy(keys=assignments):
+            for assignment in assignments:
+                if isinstance(assignment.value, Column):
+                    yield same(assignment.column, assignment.value)
+
+
+def _families(predicate: Expr) -> dict[int, frozenset[int]]:
+    """The columns that the equalities of a predicate tie together, by id."""
+    equal: nx.Graph[int] = nx.Graph()
+    equal.add_edges_from(filter(None, map(_equated, conjuncts(predicate))))
+    return {
+        column: frozenset(family) for family in nx.connected_components(equal) for column in family
+    }
+
+
+def _equated(term: Expr) -> tuple[int, int] | None:
+    match term:
+        case Call(function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))):
+            return left, right
+    return None
+
+
+def needs(graph: OperatorGraph, node: int) -> frozenset[int]:
+    """The columns that an operator's output must have pinned for precise pushdown, as a rule."""
+    operator = graph[node]
+    match operator:
+        case (
+            InnerJoin(condition=condition)
+            | OuterJoin(condition=condition)
+            | SemiJoin(condition=condition)
+            | AntiJoin(condition=condition)
+            | MarkJoin(condition=condition)
+        ):
+            return column_ids(condition)
+        case GroupBy(keys=keys):
+            return frozenset(key.column.id for key in keys)
+        case Limit() | Distinct() | Intersect() | Except():
+            return frozenset(column.id for column in graph.output(node))
+        case _:
+            return frozenset()
