@@ -14,7 +14,9 @@ from predtrace.commit import Commit
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.files import check_stored
 from predtrace.inference.plan import Intermediate, LineagePlan
-from predtrace.jobs.model import Job, StoredResult
+from predtrace.jobs.checksums import FINGERPRINTS, FULL, QUICK
+from predtrace.jobs.model import Job, Source, StoredResult
+from predtrace.jobs.snapshot import with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage import Lineage
 from predtrace.questions import ask
@@ -101,6 +103,7 @@ class Trace:
         keep: str = "inline",
         aggregates: str = "minimal",
         keep_output: bool = True,
+        fingerprint: str = QUICK,
     ) -> JobHandle:
         """Run the pipeline once and keep in `store` what lineage needs.
 
@@ -110,23 +113,35 @@ class Trace:
         stored: questions are answered by replay, and
         `JobHandle.build_intermediates` can make up for it later).
         `aggregates` says which readings of min and max can be asked for later:
-        ``minimal``, ``whole`` or ``both``. Raises StoreError if the store cannot be
-        written; errors of the pipeline are Spark's own. A run that fails or is
+        ``minimal``, ``whole`` or ``both``. `fingerprint` is ``quick`` or ``full``: what
+        questions compare of the sources' content (a sample, or all bytes). Raises
+        StoreError if the store cannot be written, SourceError if a source changed since the
+        pipeline was read; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
         if keep not in _KEEPS:
             raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
+        if fingerprint not in FINGERPRINTS:
+            raise PredTraceError(f"fingerprint is 'quick' or 'full', not {fingerprint!r}")
         plans = [self.plan(reading) for reading in _readings(aggregates)]
         cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
         job_store = JobStore(store)
         writer = job_store.begin()
         try:
-            return self._run(writer, plans, cuts, keep, keep_output)
+            sources = self._pipeline.sources
+            if fingerprint == FULL:
+                sources = tuple(with_fingerprints(source, FULL) for source in sources)
+            return self._run(writer, plans, cuts, keep, keep_output, sources)
         except BaseException:
             writer.abort()
             raise
 
-    def record(self, store: str | os.PathLike[str], aggregates: str = "minimal") -> JobHandle:
+    def record(
+        self,
+        store: str | os.PathLike[str],
+        aggregates: str = "minimal",
+        fingerprint: str = QUICK,
+    ) -> JobHandle:
         """Keep the pipeline in `store` as a job that ran before; nothing is run.
 
         Questions are answered from the sources, which must still be what the job read:
@@ -138,7 +153,9 @@ class Trace:
                 "the pipeline reads the current date or time, which was another when it ran; "
                 "write the values of that time in their place"
             )
-        return self.run(store, keep="none", aggregates=aggregates, keep_output=False)
+        return self.run(
+            store, keep="none", aggregates=aggregates, keep_output=False, fingerprint=fingerprint
+        )
 
     def _run(
         self,
@@ -147,6 +164,7 @@ class Trace:
         cuts: list[Intermediate],
         keep: str,
         keep_output: bool,
+        sources: tuple[Source, ...],
     ) -> JobHandle:
         started = time.perf_counter()
         # Absolute, because the process may change its working directory before late
@@ -154,7 +172,7 @@ class Trace:
         folder = writer.folder.resolve()
         splitting = "late" if keep == "late" else "inline"
         result = self._pipeline.run(folder, cuts, splitting, keep_output)
-        work = Commit(self._pipeline, writer, plans, keep, result, started)
+        work = Commit(self._pipeline, sources, writer, plans, keep, result, started)
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
             return JobHandle(

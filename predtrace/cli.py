@@ -67,6 +67,13 @@ class RunAggregates(str, Enum):
     both = "both"
 
 
+class Fingerprint(str, Enum):
+    """What later questions compare of the sources' content: a sample, or all bytes."""
+
+    quick = "quick"
+    full = "full"
+
+
 class Mode(str, Enum):
     """How the answer is computed; auto takes what is there."""
 
@@ -136,6 +143,7 @@ def run(
     aggregates: Annotated[
         RunAggregates, typer.Option(help=RunAggregates.__doc__)
     ] = RunAggregates.minimal,
+    fingerprint: Annotated[Fingerprint, typer.Option(help=Fingerprint.__doc__)] = Fingerprint.quick,
     conf: Conf = None,
     limit: Limit = 10,
     format: FormatOption = Format.table,
@@ -150,6 +158,7 @@ def run(
         store,
         keep=keep.value,
         aggregates=aggregates.value,
+        fingerprint=fingerprint.value,
         settings=_settings(conf),
         limit=limit,
         as_json=format is Format.json,
@@ -165,6 +174,7 @@ def record(
     aggregates: Annotated[
         RunAggregates, typer.Option(help=RunAggregates.__doc__)
     ] = RunAggregates.minimal,
+    fingerprint: Annotated[Fingerprint, typer.Option(help=Fingerprint.__doc__)] = Fingerprint.quick,
     conf: Conf = None,
     format: FormatOption = Format.table,
     debug: Debug = False,
@@ -177,6 +187,7 @@ def record(
         tables,
         store,
         aggregates=aggregates.value,
+        fingerprint=fingerprint.value,
         settings=_settings(conf),
         as_json=format is Format.json,
     )

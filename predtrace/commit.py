@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
-from predtrace.jobs.model import Job, StoredIntermediate
+from predtrace.jobs.model import Job, Source, StoredIntermediate
 from predtrace.jobs.store import JobWriter
 from predtrace.reducing import reduced, sweep
 
@@ -26,6 +26,7 @@ class Commit:
     def __init__(
         self,
         pipeline: SparkPipeline,
+        sources: tuple[Source, ...],
         writer: JobWriter,
         plans: list[LineagePlan],
         keep: str,
@@ -33,6 +34,7 @@ class Commit:
         started: float,
     ) -> None:
         self._pipeline = pipeline
+        self._sources = sources
         self._writer = writer
         self._plans = plans
         self._keep = keep
@@ -96,7 +98,7 @@ class Commit:
             graph=pipeline.graph.operators(),
             root=pipeline.graph.root,
             plans=tuple(self._plans),
-            sources=pipeline.sources,
+            sources=self._sources,
             settings=pipeline.settings,
             intermediates=tuple(
                 StoredIntermediate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from predtrace.engines.base import (
     links_of,
     scans_of,
 )
-from predtrace.errors import PredTraceError
+from predtrace.errors import PredTraceError, SourceError
 from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import check_snapshot
@@ -39,11 +39,19 @@ if TYPE_CHECKING:
 class Question:
     """What the scans of an answer share: the engine, the target rows and bound rows.
 
-    `find_targets` reads the target rows when they are first needed; `timings` collects
-    the seconds that steps took.
+    `find_targets` reads the target rows when they are first needed; `trusted` says that it
+    takes them as given. `timings` collects the seconds that steps took.
     """
 
-    def __init__(self, engine: Opener, job: Job, find_targets: Callable[[], Targets]) -> None:
+    def __init__(
+        self,
+        engine: Opener,
+        job: Job,
+        find_targets: Callable[[], Targets],
+        *,
+        trusted: bool = False,
+    ) -> None:
+        self.trusted = trusted
         self.engine = engine
         self.job = job
         self.timings: dict[str, float] = {}
@@ -95,7 +103,10 @@ class SourceRows:
         name: str,
         label: str,
         reason: str,
+        *,
+        contributes: bool,
     ) -> None:
+        self._contributes = contributes
         self._question = question
         self._requests = tuple(requests)
         self.name = name
@@ -130,22 +141,35 @@ class SourceRows:
     def count(self) -> int:
         """How many rows; decodes only the columns that the predicate reads."""
         with self._reading("count", values=False) as rows:
-            return rows.count()
+            found = rows.count()
+        if not found:
+            self._refuse_nothing(())
+        return found
 
     def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
         """Some n of the rows, as an Arrow table."""
         with self._reading("read") as rows:
-            return rows.head(n, columns)
+            found = rows.head(n, columns)
+        if n and not found.num_rows:
+            self._refuse_nothing(())
+        return found
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows, or the named columns of them, as an Arrow table."""
         with self._reading("read") as rows:
-            return rows.to_arrow(columns)
+            found = rows.to_arrow(columns)
+        self._refuse_missing(found)
+        return found
 
     def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows as a stream of Arrow batches, for answers larger than memory."""
         check_snapshot(self._source)
-        yield from self._rows.to_batches(columns)
+        some = False
+        for batch in self._rows.to_batches(columns):
+            some |= batch.num_rows > 0
+            yield batch
+        if not some:
+            self._refuse_nothing(())
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """All rows as a pandas DataFrame."""
@@ -173,12 +197,39 @@ class SourceRows:
         Raises EngineError for formats without row numbers (all but Parquet).
         """
         with self._reading("row ids of", values=False) as rows:
-            return rows.row_ids()
+            found = rows.row_ids()
+        self._refuse_missing(found)
+        return found
 
     def write_parquet(self, folder: str | Path) -> None:
         """Write the rows as Parquet into a new or empty folder."""
         with self._reading("write") as rows:
+            if self._contributes and not rows.head(1).num_rows:
+                self._refuse_nothing(())
             rows.write_parquet(Path(folder))
+
+    def _refuse_missing(self, rows: pa.Table) -> None:
+        """Raise SourceError if a target has no row among these, and must have one."""
+        import pyarrow.compute as pc
+
+        if not self._contributes:
+            return
+        if self._question.targets.numbered:
+            self._refuse_nothing(pc.unique(rows.column(0)).to_pylist())
+        elif not rows.num_rows:
+            self._refuse_nothing(())
+
+    def _refuse_nothing(self, answered: Collection[int]) -> None:
+        """Raise SourceError if a target that was found is not among those `answered`."""
+        if not self._contributes or self._question.trusted:
+            return
+        found = set(self._question.targets.rows.column("target").to_pylist())
+        if found - set(answered):
+            raise SourceError(
+                f"every output row comes from some row of {self.name}, but for a row that was "
+                f"found in the output there is none: {self.name}, or a stored result, is not what "
+                "the job read and wrote; run the pipeline again"
+            )
 
     def query_sql(self) -> str:
         """The query that the engine runs for the rows, to read."""
@@ -197,7 +248,14 @@ class ScanRows(SourceRows):
     def __init__(
         self, question: Question, request: ScanRequest, scan: Scan, plan: ScanLineage
     ) -> None:
-        super().__init__(question, [request], scan.table, plan.label, plan.reason)
+        super().__init__(
+            question,
+            [request],
+            scan.table,
+            plan.label,
+            plan.reason,
+            contributes=plan.contributes,
+        )
         self.occurrence = scan.occurrence
         self.alias = scan.alias
         self.node = scan.id
@@ -324,7 +382,14 @@ class Lineage:
             return scans[0]
         weakest = next((scan for scan in scans if scan.label != PRECISE), scans[0])
         requests = [request for scan in scans for request in scan._requests]
-        return SourceRows(self._question, requests, table, weakest.label, weakest.reason)
+        return SourceRows(
+            self._question,
+            requests,
+            table,
+            weakest.label,
+            weakest.reason,
+            contributes=any(scan.plan.contributes for scan in scans),
+        )
 
     def scan(self, table: str, occurrence: int | None = None) -> ScanRows:
         """One scan, by the table's name or the scan's alias in the query.

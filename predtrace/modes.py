@@ -77,8 +77,14 @@ def missing_intermediates(job: Job, plan: LineagePlan) -> tuple[Intermediate, ..
 
 def labelled_plan(job: Job, plan: LineagePlan, mode: str) -> LineagePlan:
     """The plan with the scans' predicates and labels as the mode has them."""
-    if mode == REFINED:
-        return msgspec.structs.replace(plan, scans=refinement(job, plan.aggregates).scans)
-    if mode == NAIVE:
-        return msgspec.structs.replace(plan, scans=naive_scans(job, plan.aggregates))
-    return plan
+    if mode not in (REFINED, NAIVE):
+        return plan
+    refined = mode == REFINED
+    scans = refinement(job, plan.aggregates).scans if refined else naive_scans(job, plan.aggregates)
+    contributing = {scan.node for scan in plan.scans if scan.contributes}
+    return msgspec.structs.replace(
+        plan,
+        scans=tuple(
+            msgspec.structs.replace(scan, contributes=scan.node in contributing) for scan in scans
+        ),
+    )

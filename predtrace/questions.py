@@ -58,6 +58,10 @@ _UNSEALED = (
     "the job was saved without checksums: damage to its stored results shows only where their "
     "sizes differ"
 )
+_UNSAMPLED = (
+    "the job was saved without fingerprints of its sources: a change of them shows only in sizes "
+    "and times"
+)
 
 
 class Asked(NamedTuple):
@@ -102,7 +106,10 @@ def ask(
     there = usable(job, folder, plan, mode, notes)
     chosen_mode, reason = choose_mode(there, plan, mode)
     scans = graph.scans()
-    check_sources([source for source in job.sources if _is_read(source.name, scans)])
+    sources = [source for source in job.sources if _is_read(source.name, scans)]
+    check_sources(sources)
+    if not all(file.fingerprint for source in sources for file in source.files):
+        notes.append(_UNSAMPLED)
     try:
         requests = scan_requests(there, graph, plan, chosen_mode, folder)
     except NonDeterministicError as error:
@@ -114,7 +121,7 @@ def ask(
     notes += more
     if output is None:
         targets = trusted_targets(wishes)
-        question = Question(chosen, job, lambda: targets)
+        question = Question(chosen, job, lambda: targets, trusted=True)
         notes.append("the output was not kept: the target is taken on trust")
     else:
         if job.output is None:

@@ -28,6 +28,7 @@ def run_query(
     *,
     keep: str,
     aggregates: str,
+    fingerprint: str,
     settings: Mapping[str, str],
     limit: int,
     as_json: bool,
@@ -38,7 +39,9 @@ def run_query(
     progress = Progress()
     with _traced(progress, query_file, tables, aggregates, settings) as trace:
         with progress.step("run and store"):
-            handle = trace.run(store=str(store), keep=keep, aggregates=aggregates)
+            handle = trace.run(
+                store=str(store), keep=keep, aggregates=aggregates, fingerprint=fingerprint
+            )
         with progress.step("read the output"):
             output = _first_output_rows(handle, limit)
         if keep == "late":
@@ -69,6 +72,7 @@ def record_query(
     store: Path,
     *,
     aggregates: str,
+    fingerprint: str,
     settings: Mapping[str, str],
     as_json: bool,
 ) -> None:
@@ -78,7 +82,7 @@ def record_query(
         _traced(progress, query_file, tables, aggregates, settings) as trace,
         progress.step("save the job"),
     ):
-        handle = trace.record(store=str(store), aggregates=aggregates)
+        handle = trace.record(store=str(store), aggregates=aggregates, fingerprint=fingerprint)
     if as_json:
         write_json({"id": handle.id, "store": str(store), "timings": progress.timings})
         return

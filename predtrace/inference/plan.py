@@ -41,6 +41,7 @@ class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
     """How to select the lineage rows of scan `node`: `predicate`, with params of `binding`.
 
     `label` is `precise` or `superset`; `reason` names the operator that lost precision.
+    `contributes` says that every output row is proved to have such a row.
     """
 
     node: int
@@ -48,6 +49,7 @@ class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
     binding: int
     label: str = PRECISE
     reason: str = ""
+    contributes: bool = False
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

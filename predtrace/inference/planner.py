@@ -47,9 +47,15 @@ def infer_unstored(graph: OperatorGraph, aggregates: str = MINIMAL) -> LineagePl
 
 
 class _Region:
-    """What one binding reaches; `predicate` has params of binding 0 until it is recorded."""
+    """What one binding reaches; `predicate` has params of binding 0 until it is recorded.
 
-    def __init__(self, binding: int, top: int, predicate: Expr, lost: Mapping[int, str]) -> None:
+    `bound` says that every output row is proved to bind some row of `top`.
+    """
+
+    def __init__(
+        self, binding: int, top: int, predicate: Expr, lost: Mapping[int, str], *, bound: bool
+    ) -> None:
+        self.bound = bound
         self.binding = binding
         self.top = top
         self.predicate = predicate
@@ -78,7 +84,7 @@ class _Inference:
 
     def run(self) -> LineagePlan:
         root = self._graph.root
-        pending = [_Region(0, root, row_selection(self._graph.output()), {})]
+        pending = [_Region(0, root, row_selection(self._graph.output()), {}, bound=True)]
         while pending:
             pending.extend(self._infer(pending.pop(0)))
         return LineagePlan(
@@ -139,6 +145,7 @@ class _Inference:
                         binding=region.binding,
                         label=SUPERSET if reason else PRECISE,
                         reason=reason,
+                        contributes=region.bound and visit.witnessed,
                     )
                 )
         return below
@@ -163,7 +170,8 @@ class _Inference:
         lost = lost or _incomparable(visit.node, choice.columns)
         inherited = {visit.node: lost} if lost else {}
         predicate = bound_rows(choice.columns, visit.above)
-        return _Region(binding, visit.node, predicate, inherited)
+        bound = region.bound and visit.witnessed
+        return _Region(binding, visit.node, predicate, inherited, bound=bound)
 
     def _why(self, choice: Choice, failing: int) -> str:
         operator = type(self._graph[failing]).__name__.rstrip("_")

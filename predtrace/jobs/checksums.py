@@ -1,8 +1,8 @@
-"""SHA-256 of files, computed once for each state of a file.
+"""What the bytes of files are known by: checksums, and fingerprints that read a part of them.
 
-A file's state is its inode, size and times; the time of the last change of its inode cannot
-be set back by programs. What was just written may change again within one tick of the clock,
-so the checksum of such a file is not remembered.
+Each is computed once for each state of a file: its inode, size and times; the time of the last
+change of its inode cannot be set back by programs. What was just written may change again
+within one tick of the clock, so what is found of such a file is not remembered.
 """
 
 from __future__ import annotations
@@ -11,33 +11,65 @@ import hashlib
 import os
 import threading
 import time
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import BinaryIO, TypeAlias
+
+QUICK, FULL = "quick", "full"
+FINGERPRINTS = (QUICK, FULL)
 
 _State: TypeAlias = tuple[int, int, int, int, int]
 _BLOCK = 1 << 20
 _TICK_NS = 2_000_000_000
 """The coarsest clock of the file systems in use."""
-_MOST = 4096
+_MOST = 65_536
 
-_KNOWN: dict[str, tuple[_State, str]] = {}
+_SMALL = 1 << 18
+"""Files of up to so many bytes are read whole for a fingerprint."""
+_HEAD = 1 << 12
+_TAIL = 1 << 16
+_SAMPLES = 16
+_PARQUET_END = b"PAR1"
+
+_KNOWN: dict[tuple[str, str], tuple[_State, str]] = {}
 _LOCK = threading.Lock()
 
 
 def checksum(path: str) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal digits. Raises OSError if it cannot be read."""
+    return _remembered(path, FULL, _whole)
+
+
+def fingerprint(path: str, kind: str = QUICK) -> str:
+    """What tells a file's content from another of its size: the kind, and a SHA-256.
+
+    ``full`` is that of all bytes. ``quick`` is that of a small file's bytes, and of a large
+    one's beginning, end (a Parquet file's footer whole), and a sample of blocks in between.
+    Raises OSError if the file cannot be read.
+    """
+    found = checksum(path) if kind == FULL else _remembered(path, QUICK, _parts)
+    return f"{kind}:{found}"
+
+
+def kind_of(fingerprint: str) -> str:
+    """The kind of a fingerprint."""
+    return fingerprint.partition(":")[0]
+
+
+def _remembered(path: str, kind: str, compute: Callable[[BinaryIO, int], str]) -> str:
     with open(path, "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         state = _state(status)
         with _LOCK:
-            before, known = _KNOWN.get(path, (None, ""))
+            before, known = _KNOWN.get((path, kind), (None, ""))
         if before == state:
             return known
-        found = hashlib.sha256()
-        while block := file.read(_BLOCK):
-            found.update(block)
+        found = compute(file, status.st_size)
         if time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns) > _TICK_NS:
-            _remember(path, state, found.hexdigest())
-        return found.hexdigest()
+            with _LOCK:
+                if len(_KNOWN) >= _MOST:
+                    _KNOWN.clear()
+                _KNOWN[path, kind] = state, found
+        return found
 
 
 def _state(status: os.stat_result) -> _State:
@@ -50,8 +82,30 @@ def _state(status: os.stat_result) -> _State:
     )
 
 
-def _remember(path: str, state: _State, found: str) -> None:
-    with _LOCK:
-        if len(_KNOWN) >= _MOST:
-            _KNOWN.clear()
-        _KNOWN[path] = state, found
+def _whole(file: BinaryIO, size: int) -> str:
+    found = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        found.update(block)
+    return found.hexdigest()
+
+
+def _parts(file: BinaryIO, size: int) -> str:
+    if size <= _SMALL:
+        return _whole(file, size)
+    found = hashlib.sha256(size.to_bytes(8, "little"))
+    tail = _tail(file, size)
+    step = (size - tail - _HEAD) // (_SAMPLES + 1)
+    for number in range(_SAMPLES + 1):
+        file.seek(number * step)
+        found.update(file.read(_HEAD))
+    file.seek(size - tail)
+    found.update(file.read(tail))
+    return found.hexdigest()
+
+
+def _tail(file: BinaryIO, size: int) -> int:
+    """How many bytes of the end are read: a Parquet file has its footer there."""
+    file.seek(size - 8)
+    end = file.read(8)
+    footer = int.from_bytes(end[:4], "little") + 8 if end[4:] == _PARQUET_END else 0
+    return max(_TAIL, min(footer, size - _HEAD))

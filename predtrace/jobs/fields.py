@@ -22,7 +22,11 @@ from symbolic.expr import ExprBase
 from symbolic.types import TypeBase
 
 NODE_BASES = (ExprBase, TypeBase)
-_ADDED_LATER = {"StoredResult": frozenset({"numbers", "files"})}
+_ADDED_LATER = {
+    "StoredResult": frozenset({"numbers", "files"}),
+    "SourceFile": frozenset({"fingerprint"}),
+    "ScanLineage": frozenset({"contributes"}),
+}
 """Fields that files of older schemas lack, by class: they have their defaults then."""
 AddNode = Callable[[msgspec.Struct], int]
 GetNode = Callable[[int], msgspec.Struct]

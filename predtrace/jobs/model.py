@@ -14,12 +14,17 @@ from symbolic.expr import Column
 
 
 class SourceFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a source as it was when the job ran. `modified` is in nanoseconds."""
+    """One file of a source as it was when the job ran. `modified` is in nanoseconds.
+
+    `fingerprint` is of its content (see `checksums.fingerprint`); records of earlier versions
+    have none.
+    """
 
     path: str
     size: int
     modified: int
     rows: int | None = None
+    fingerprint: str = ""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

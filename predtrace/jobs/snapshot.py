@@ -1,22 +1,25 @@
 """Snapshots of sources: which files a pipeline read, and whether they are still the same.
 
 A lineage answer is about the rows that the job saw. A file counts as unchanged while its
-path, size and modification time are.
+path, size, modification time and fingerprint are (see `checksums`).
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from predtrace.errors import SourceError
+from predtrace.jobs.checksums import QUICK, fingerprint, kind_of
 from predtrace.jobs.model import Source, SourceFile
 
+T = TypeVar("T")
 _PARQUET_MAGIC = b"PAR1"
 _RERUN = "run the pipeline again to trace the present data"
 
@@ -25,14 +28,22 @@ def snapshot_files(roots: Sequence[str]) -> tuple[SourceFile, ...]:
     """The data files under local paths as they are now, sorted by path.
 
     Folders are searched as Spark does: names that start with ``_`` or ``.`` are skipped.
-    Parquet files get their row count, read from the footer. Raises SourceError if a root
-    does not exist, is not local, or a file cannot be read.
+    Parquet files get their row count, read from the footer; every file gets a quick
+    fingerprint. Raises SourceError if a root does not exist, is not local, or a file cannot be
+    read.
     """
     found = sorted(set(listed_files(roots)), key=lambda file: file.path)
-    counts = _row_counts([file.path for file in found])
-    return tuple(
-        msgspec.structs.replace(file, rows=rows) for file, rows in zip(found, counts, strict=True)
-    )
+    return tuple(_each(_described, found))
+
+
+def with_fingerprints(source: Source, kind: str) -> Source:
+    """The source with fingerprints of this kind. Raises SourceError if it changed meanwhile."""
+    check_snapshot(source)
+
+    def described(file: SourceFile) -> SourceFile:
+        return msgspec.structs.replace(file, fingerprint=_fingerprint(file.path, kind))
+
+    return msgspec.structs.replace(source, files=tuple(_each(described, source.files)))
 
 
 def check_snapshot(source: Source) -> None:
@@ -45,6 +56,11 @@ def check_snapshot(source: Source) -> None:
     except SourceError as error:
         raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
     problems = list(_changes({file.path: file for file in source.files}, now))
+    if not problems:
+        try:
+            problems = list(filter(None, _each(_rewritten, source.files)))
+        except SourceError as error:
+            raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
     if problems:
         more = f" (and {len(problems) - 1} more changes)" if len(problems) > 1 else ""
         raise SourceError(
@@ -80,6 +96,8 @@ def _files_at(path: str, above: frozenset[str]) -> Iterator[SourceFile]:
     try:
         status = os.stat(path)
         if not stat.S_ISDIR(status.st_mode):
+            if not stat.S_ISREG(status.st_mode):
+                raise SourceError(f"{path} is neither a file nor a folder; only these are traced")
             yield SourceFile(path=path, size=status.st_size, modified=status.st_mtime_ns)
             return
         names = sorted(os.listdir(path))
@@ -101,11 +119,34 @@ def _is_hidden(name: str) -> bool:
     return hidden or name.endswith("._COPYING_")
 
 
-def _row_counts(paths: Sequence[str]) -> list[int | None]:
-    if len(paths) < 4:
-        return [_row_count(path) for path in paths]
-    with ThreadPoolExecutor(min(16, len(paths))) as pool:
-        return list(pool.map(_row_count, paths))
+def _each(work: Callable[[SourceFile], T], files: Sequence[SourceFile]) -> Iterable[T]:
+    """The work on every file, several at a time if they are many."""
+    if len(files) < 4:
+        return map(work, files)
+    with ThreadPoolExecutor(min(16, len(files))) as pool:
+        return list(pool.map(work, files))
+
+
+def _described(file: SourceFile) -> SourceFile:
+    return msgspec.structs.replace(
+        file, rows=_row_count(file.path), fingerprint=_fingerprint(file.path, QUICK)
+    )
+
+
+def _rewritten(file: SourceFile) -> str:
+    """What happened to a file of the same size and time; empty if nothing did."""
+    if not file.fingerprint:
+        return ""
+    if _fingerprint(file.path, kind_of(file.fingerprint)) == file.fingerprint:
+        return ""
+    return f"{file.path} has other content of the same size and time"
+
+
+def _fingerprint(path: str, kind: str) -> str:
+    try:
+        return fingerprint(path, kind)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})") from error
 
 
 def _row_count(path: str) -> int | None:
