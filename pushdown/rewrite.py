@@ -63,7 +63,7 @@ def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, E
 
 
 def simplify(expr: Expr) -> Expr:
-    """Fold what replacing columns leaves behind: ``x <=> x`` and constants in AND and OR."""
+    """Fold what replacing columns leaves behind: ``x <=> x``, NULL, constants in AND and OR."""
     return transform(expr, _fold)
 
 
@@ -96,6 +96,10 @@ def _fold(expr: Expr) -> Expr | None:
     match expr:
         case Call(function="nullsafe_eq", args=(left, right)) if left == right:
             return TRUE
+        case Call(function="nullsafe_eq", args=(Literal(value=None), other)):
+            return call("is_null", other)
+        case Call(function="nullsafe_eq", args=(other, Literal(value=None))):
+            return call("is_null", other)
         case Call(function="and", args=args):
             return conjunction(*args)
         case Call(function="or", args=args) if TRUE in args:

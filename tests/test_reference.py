@@ -174,6 +174,14 @@ def test_max_gives_the_rows_that_attain_it() -> None:
     assert lineage([S, grouped(maximum(C), key=False)], (9,)) == {2: [3]}
 
 
+def test_only_results_that_are_all_null_come_from_the_whole_group() -> None:
+    null = Aggregation(Y, AggregateCall("max", (Call("nullif", (D, D), INTEGER),), INTEGER))
+    assert lineage([S, grouped(maximum(D), null)], (1, 6, None)) == {2: [1]}
+    assert lineage([S, grouped(null, maximum(D))], (1, None, 6)) == {2: [1]}
+    both = (null, msgspec.structs.replace(null, column=X))
+    assert lineage([S, grouped(*both)], (1, None, None)) == {2: [0, 1]}
+
+
 def test_null_max_mixed_and_filtered_ones_give_the_whole_group() -> None:
     whole = {1: [0, 1, 2, 3, 4]}
     none = Call("nullif", (B, B), INTEGER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -20,9 +21,9 @@ from pushdown.rules.base import (
     Tables,
 )
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import Expr, conjunction, disjunction, same, substitute
+from symbolic.expr import Expr, Literal, call, conjunction, disjunction, same, substitute
 from symbolic.functions import AGGREGATES
-from symbolic.logic import ALWAYS, all_of, any_of
+from symbolic.logic import ALWAYS, all_of, any_of, negate
 from symbolic.table import SymbolicRow
 
 
@@ -46,19 +47,38 @@ def through_group_by(operator: GroupBy, above: Expr, context: Context) -> Propos
     )
     if not attains(operator, context):
         return ((group,),)
-    attained = disjunction(*(_at_value(operator, a, above) for a in operator.aggregations))
+    attained = disjunction(
+        *(_at_value(operator, a, above) for a in operator.aggregations),
+        *([_without_value(operator, above)] if len(operator.aggregations) > 1 else []),
+    )
     return ((conjunction(group, simplify(attained)),),)
 
 
 def _at_value(operator: GroupBy, aggregation: Aggregation, above: Expr) -> Expr:
     """What F says of a row that attains the min or max: its argument stands for the result.
 
-    A NULL result is attained by the whole group: all its arguments are NULL.
+    A NULL result is attained by nothing, unless it is the only one: then all arguments in
+    the group are NULL, as it is, and the whole group counts.
     """
     columns = [*(key.column for key in operator.keys), aggregation.column]
-    values = {key.column.id: key.value for key in operator.keys}
-    values[aggregation.column.id] = aggregation.call.args[0]
-    return substitute(restrict(above, columns), values)
+    (argument,) = aggregation.call.args
+    at_value = _substituted(operator, restrict(above, columns), {aggregation.column.id: argument})
+    if len(operator.aggregations) == 1:
+        return at_value
+    return conjunction(at_value, call("is_not_null", argument))
+
+
+def _without_value(operator: GroupBy, above: Expr) -> Expr:
+    """What F says of a group whose results, and thus arguments, are all NULL: its rows count."""
+    results = [aggregation.column for aggregation in operator.aggregations]
+    said = restrict(above, [*(key.column for key in operator.keys), *results])
+    without = _substituted(operator, said, {c.id: Literal(None, c.type) for c in results})
+    arguments = (aggregation.call.args[0] for aggregation in operator.aggregations)
+    return conjunction(without, *(call("is_null", argument) for argument in arguments))
+
+
+def _substituted(operator: GroupBy, predicate: Expr, results: Mapping[int, Expr]) -> Expr:
+    return substitute(predicate, {**{k.column.id: k.value for k in operator.keys}, **results})
 
 
 def sufficient_group(operator: GroupBy, above: Expr, context: Context) -> Proposals:
@@ -148,15 +168,14 @@ def _contributes(
     """Z3 Bool: a row of the group is lineage of the group's output row."""
     if not attains(operator, context):
         return ALWAYS
-    return any_of(*[_attained(a, row, aggregates, encoder) for a in operator.aggregations])
-
-
-def _attained(
-    aggregation: Aggregation, row: SymbolicRow, aggregates: dict[int, Value], encoder: Encoder
-) -> Any:
-    result = aggregates[aggregation.column.id]
-    # NULL exactly if all arguments in the group are: then every row attains it.
-    return equal(encoder.encode(aggregation.call.args[0], row.values), result)
+    results = [aggregates[aggregation.column.id] for aggregation in operator.aggregations]
+    agrees = [
+        equal(encoder.encode(aggregation.call.args[0], row.values), result)
+        for aggregation, result in zip(operator.aggregations, results, strict=True)
+    ]
+    attained = [all_of(negate(r.null), equals) for r, equals in zip(results, agrees, strict=True)]
+    # Results are NULL where all arguments in the group are.
+    return any_of(*attained, all_of(*(result.null for result in results), *agrees))
 
 
 RULES: RuleTable = {

@@ -52,13 +52,13 @@ def compile_aggregate(
 
 def attaining(
     aggregate: AggregateCall, columns: Sequence[Column], settings: Settings
-) -> Callable[[Sequence[Row], Any], list[int] | None]:
-    """Which rows of a group have the value of its min or max; None (all) for a NULL value."""
+) -> Callable[[Sequence[Row], Any], list[int]]:
+    """Which rows of a group have the value of its min or max; none for a NULL value."""
     argument = compile_expr(aggregate.args[0], columns, settings)
 
-    def find(rows: Sequence[Row], result: Any) -> list[int] | None:
+    def find(rows: Sequence[Row], result: Any) -> list[int]:
         if result is None:
-            return None
+            return []
         wanted = value_key(result)
         return [index for index, row in enumerate(rows) if value_key(argument(row)) == wanted]
 

@@ -203,14 +203,11 @@ class Run:
         """Which rows of a group are its lineage; None for all of them."""
         calls = [aggregation.call for aggregation in operator.aggregations]
         plain = all(c.function in ATTAINED and c.filter is None and not c.distinct for c in calls)
-        if not self.minimal or not calls or not plain:
+        if not self.minimal or not calls or not plain or values == (None,) * len(calls):
             return None
         contributing: set[int] = set()
         for call, value in zip(calls, values, strict=True):
-            found = attaining(call, columns, self.settings)(rows, value)
-            if found is None:
-                return None
-            contributing.update(found)
+            contributing.update(attaining(call, columns, self.settings)(rows, value))
         return sorted(contributing)
 
     def distinct(self, operator: Distinct, source: Relation) -> Relation:
