@@ -18,6 +18,7 @@ from predtrace.frontends.spark.execute import Cut, Run, RunResult
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
+from predtrace.frontends.spark.pruning import prune
 from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
@@ -118,13 +119,15 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     analyzed = pipeline._jdf.queryExecution().analyzed()
     inlined = normalizer.inline_ctes(analyzed)
     settled = normalizer.fold_time(inlined)
+    builder = builder_in(jvm)
+    pruned = prune(settled, builder)
     translation = Translation(
-        builder=builder_in(jvm),
+        builder=builder,
         normalizer=normalizer,
         settings=read_settings(session),
-        leaves=collect_leaves(read_tree(settled)),
+        leaves=collect_leaves(read_tree(pruned)),
     )
-    result = translate(translation, translation.normalized(settled))
+    result = translate(translation, translation.normalized(pruned))
     _number_scans(translation)
     root = _named(translation, result.node, pipeline.columns)
     return SparkPipeline(

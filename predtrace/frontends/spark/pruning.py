@@ -1,0 +1,182 @@
+"""Aggregates and subqueries whose results nothing reads, dropped from an analyzed plan.
+
+The definition of lineage is read on the plan without computed columns that nothing above
+reads (docs/semantics.md, section 2). It comes before subqueries become operators: a column
+takes the subqueries of its expression along, while a join that the query has stays.
+Catalyst's own ColumnPruning is not used: it puts projections above nearly every operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from predtrace.frontends.spark.building import Builder
+from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.tree import Node, read_tree
+
+Ids = frozenset[int]
+
+_LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
+"""Nodes that compute columns, and the field that lists them."""
+_PASSES_ON = frozenset(
+    {
+        "Filter",
+        "GlobalLimit",
+        "Join",
+        "LocalLimit",
+        "Offset",
+        "Repartition",
+        "RepartitionByExpression",
+        "ResolvedHint",
+        "Sort",
+        "SubqueryAlias",
+        "View",
+    }
+)
+"""Nodes that pass columns on under their ids, and read only those in their expressions."""
+
+
+def prune(plan: JavaObject, builder: Builder) -> JavaObject:
+    """The plan without aggregates and subqueries that nothing reads; its output stays.
+
+    The plan itself is given back if it has none.
+    """
+    tree = _Pruned(read_tree(plan), None, builder)
+    return tree.rebuilt() if tree.weighs else plan
+
+
+@dataclass(eq=False)
+class _Reads:
+    """What is left of a node: its expressions by field, and those it drops."""
+
+    roots: dict[str, Node | tuple[Node, ...]]
+    dropped: tuple[Node, ...] = ()
+
+    @cached_property
+    def expressions(self) -> tuple[Node, ...]:
+        """The expressions that are left."""
+        found = (one if isinstance(one, tuple) else (one,) for one in self.roots.values())
+        return tuple(expr for several in found for expr in several)
+
+
+class _Pruned:
+    """A plan, of whose output the ids `needed` are read (None: all)."""
+
+    def __init__(self, tree: Node, needed: Ids | None, builder: Builder) -> None:
+        self._builder = builder
+        self._order = list(tree.walk())
+        self._needs: dict[Node, Ids | None] = {tree: needed}
+        self._reads: dict[Node, _Reads] = {}
+        self._subqueries: dict[Node, dict[Node, _Pruned]] = {}
+        for node in self._order:
+            reads = self._reads[node] = _read_by(node, self._needs[node])
+            self._subqueries[node] = {
+                expr: _Pruned(expr.subplan(), _needed_of(expr), builder)
+                for root in reads.expressions
+                for expr in root.walk()
+                if expr.is_subquery
+            }
+            below = _needed_below(node, self._needs[node], reads)
+            self._needs.update(zip(node.children, below, strict=True))
+
+    @cached_property
+    def weighs(self) -> bool:
+        """Whether something is dropped that has lineage of its own."""
+        dropped = (expr for reads in self._reads.values() for expr in reads.dropped)
+        inner = (one for found in self._subqueries.values() for one in found.values())
+        return any(map(_has_lineage, dropped)) or any(one.weighs for one in inner)
+
+    def rebuilt(self) -> JavaObject:
+        """The plan with what is left."""
+        made: dict[Node, JavaObject] = {}
+        for node in reversed(self._order):
+            plan = self._with_expressions(node)
+            if any(child in made for child in node.children):
+                below = [self._branch(node, child, made) for child in node.children]
+                plan = self._builder.with_children(plan or node.handle, below)
+            if plan is not None:
+                made[node] = plan
+        return made[self._order[0]]
+
+    def _with_expressions(self, node: Node) -> JavaObject | None:
+        reads = self._reads[node]
+        replaced = {
+            expr: expr.handle.withNewPlan(inner.rebuilt())
+            for expr, inner in self._subqueries[node].items()
+            if inner.weighs
+        }
+        if not reads.dropped and not replaced:
+            return None
+        return self._builder.with_expressions(node, replaced, reads.roots)
+
+    def _branch(self, node: Node, child: Node, made: dict[Node, JavaObject]) -> JavaObject:
+        """An input; branches of a union are cut down alike, since they are fed by place."""
+        plan = made.get(child, child.handle)
+        needed = self._needs[node]
+        if node.cls != "Union" or needed is None:
+            return plan
+        attributes = list(items(child.handle.output()))
+        return self._builder.project((attributes[p] for p in _places(node, needed)), plan)
+
+
+def _read_by(node: Node, needed: Ids | None) -> _Reads:
+    roots = node.roots()
+    name = _LISTS.get(node.cls)
+    listed = roots.get(name) if name else None
+    if name is None or not isinstance(listed, tuple) or needed is None:
+        return _Reads(roots)
+    kept = tuple(one for one in listed if one.expr_id in needed)
+    return _Reads({**roots, name: kept}, tuple(one for one in listed if one not in kept))
+
+
+def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids | None]:
+    """What a node reads of each input."""
+    if node.cls in _LISTS:
+        return [_ids_in(reads.expressions)]
+    if needed is not None and node.cls == "Union":
+        outputs = map(_output_ids, node.children)
+        return [frozenset(ids[place] for place in _places(node, needed)) for ids in outputs]
+    if needed is not None and node.cls in _PASSES_ON:
+        return [needed | _ids_in(reads.expressions) for _ in node.children]
+    return [None for _ in node.children]
+
+
+def _needed_of(subquery: Node) -> Ids | None:
+    """What is read of a subquery's output: of EXISTS (SELECT …), nothing."""
+    selects = subquery.cls == "Exists" and subquery.subplan().cls == "Project"
+    return frozenset() if selects else None
+
+
+def _has_lineage(expr: Node) -> bool:
+    return any(below.is_subquery or below.cls == "AggregateExpression" for below in expr.walk())
+
+
+def _ids_in(expressions: Iterable[Node]) -> Ids:
+    """The ids of all attributes that expressions read, in plans inside of them, too."""
+    return frozenset(
+        id_ for root in expressions for node in root.walk() for id_ in _ids_of(node.fields)
+    )
+
+
+def _ids_of(value: Any) -> Iterator[int]:
+    """The ids of expressions in the JSON form of something."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            if isinstance(one.get("exprId"), dict):
+                yield int(one["exprId"]["id"])
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            stack.extend(one)
+
+
+def _output_ids(node: Node) -> list[int]:
+    return [int(attribute.exprId().id()) for attribute in items(node.handle.output())]
+
+
+def _places(node: Node, needed: Ids) -> list[int]:
+    return [place for place, id_ in enumerate(_output_ids(node)) if id_ in needed]
