@@ -53,3 +53,19 @@ def _differences(before: list[np.ndarray], after: list[np.ndarray], cell: Any) -
         )
         seen |= {(output, tuple(map(int, out)), cell) for out in np.argwhere(~same)}
     return seen
+
+
+def changed_by(run: Run, arrays: list[np.ndarray], number: int) -> set[Any]:
+    """The pairs (output, output cell, input cell) of one array, by few changes: NaN first."""
+    before = [np.array(array) for array in arrays_of(run([a.copy(order="K") for a in arrays]))]
+    seen: set[Any] = set()
+    for cell in np.ndindex(arrays[number].shape):
+        for value in (np.nan, 30.0, 0.017, arrays[number][cell] - 0.01):
+            copies = [a.copy(order="K") for a in arrays]
+            copies[number][cell] = value
+            try:
+                after = arrays_of(run(copies))
+            except (ValueError, np.linalg.LinAlgError):
+                continue
+            seen |= _differences(before, after, cell)
+    return seen

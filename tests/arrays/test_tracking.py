@@ -257,14 +257,14 @@ def test_a_superset_is_labelled_with_its_reason() -> None:
 def test_functions_without_a_rule() -> None:
     with arrays.tracking() as t:
         a = t.array("a", X)
-        with pytest.raises(UntrackedCallError, match="unique"):
-            np.unique(a, axis=0)
+        with pytest.raises(UntrackedCallError, match="pad"):
+            np.pad(a, 1, mode="mean")
         with pytest.raises(UntrackedCallError, match="sliding_window_view"):
             np.lib.stride_tricks.sliding_window_view(a, 2, axis=0)
     with arrays.tracking(unknown="everything") as t:
-        answer = np.unique(t.array("a", X), axis=0).lineage.backward((0, 0), to="a")
+        answer = np.pad(t.array("a", X), 1, mode="mean").lineage.backward((0, 0), to="a")
         assert (answer.count(), answer.label) == (12, Quality.SUPERSET)
-        assert "unique" in answer.reasons[0]
+        assert "pad" in answer.reasons[0]
         with pytest.raises(UntrackedCallError, match="save"):
             np.save("never", t.array("b", X))
         with pytest.raises(UntrackedCallError, match="something else"):

@@ -51,8 +51,8 @@ def _grid(
     places = [normalize_axis_index(axis, len(shape)) for axis in axes]
     lengths = [shape[place] for place in places]
     for k, n in enumerate(s if s is not None else ()):
-        if n != -1:
-            lengths[k] = _half(call, int(n)) if k == len(places) - 1 else int(n)
+        length = lengths[k] if n == -1 else int(n)
+        lengths[k] = _half(call, length) if k == len(places) - 1 else length
     yield from edge(a, lines, call.shape, shape, places, lengths)
 
 

@@ -84,6 +84,7 @@ def _histogram_bin_edges(
     call: Call, a: Any, bins: Any = 10, range: Any = None, weights: Any = None
 ) -> Edges:
     yield from edge(a, _chosen_edges, call.shape, shape_of(a), bins, range)
+    yield from edge(bins, broadcast, call.shape, shape_of(bins))
     yield from edge(weights, no_lineage, call.shape, shape_of(weights))
 
 
@@ -139,7 +140,7 @@ def _histogramdd(
                 range,
                 output=output,
             )
-    else:
+    elif isinstance(sample, list | tuple):
         for k, operand in enumerate(sample):
             yield from edge(
                 operand,

@@ -24,7 +24,7 @@ from predtrace.arrays.capture.call import (
 )
 from predtrace.arrays.capture.regions import broadcast, everything
 from predtrace.arrays.capture.rule import Family, Rule
-from predtrace.arrays.capture.sources import from_ids, ids, pairs
+from predtrace.arrays.capture.sources import Ids, from_ids, ids, pairs
 
 
 def _sort(call: Call, a: Any, axis: int | None = -1, *arguments: Any, **options: Any) -> Edges:
@@ -109,9 +109,10 @@ def _unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Edges:
-    if axis is not None:
-        raise call.refuse("with an axis")
-    return _groups_of(call, ar, return_index, return_inverse, equal_nan)
+    if axis is None:
+        return _groups_of(call, ar, return_index, return_inverse, equal_nan)
+    inverse = np.unique(plain(ar), return_inverse=True, axis=axis, equal_nan=equal_nan)[1].ravel()
+    return _groups_of_slices(call, ar, return_index, return_inverse, axis, inverse)
 
 
 def _groups_of(
@@ -126,6 +127,24 @@ def _groups_of(
             )
         else:
             yield from edge(a, equal_cells, call.outputs[0], plain(a), equal_nan, output=output)
+
+
+def _groups_of_slices(
+    call: Call, a: Any, has_index: bool, has_inverse: bool, axis: int, group: Ids
+) -> Edges:
+    """Groups of equal slices: a cell from those in its place; places and counts, from all."""
+    shape = shape_of(a)
+    axis = normalize_axis_index(axis, len(shape))
+    cells = [index.ravel() for index in np.indices(shape)]
+    slice_of = cells[axis]
+    for output, result in enumerate(call.outputs):
+        if output == 0:
+            out = [group[slice_of] if k == axis else index for k, index in enumerate(cells)]
+        elif has_inverse and output == 1 + has_index:
+            out = list(np.unravel_index(slice_of, result.shape))
+        else:
+            out = [group[slice_of]]
+        yield from edge(a, pairs, result.shape, shape, out, cells, output=output)
 
 
 def _unique_all(call: Call, x: Any) -> Edges:
@@ -200,7 +219,13 @@ RULES = (
     Rule(Family.ORDER, "argsort", _argsort, "the cell at the position", by_shape=False),
     Rule(Family.ORDER, "argpartition", _argpartition, "the cell at the position", by_shape=False),
     Rule(Family.ORDER, "lexsort", _lexsort, "every key's cell at the position", by_shape=False),
-    Rule(Family.SET, "unique", _unique, _EQUAL, by_shape=False),
+    Rule(
+        Family.SET,
+        "unique",
+        _unique,
+        _EQUAL + "; with an axis, those in its place in equal slices",
+        by_shape=False,
+    ),
     Rule(Family.SET, "unique_all", _unique_all, _EQUAL, by_shape=False),
     Rule(Family.SET, "unique_inverse", _unique_inverse, _EQUAL, by_shape=False),
     Rule(Family.SET, "unique_counts unique_values", _unique_groups, _EQUAL, by_shape=False),

@@ -6,6 +6,7 @@ All of them: the greatest of some numbers is the greatest because the others are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
+    Array,
     Call,
     Edges,
     Lineage,
-    Operand,
     edge,
     plain,
     shape_of,
@@ -32,9 +33,9 @@ from predtrace.arrays.capture.regions import (
     whole,
 )
 from predtrace.arrays.capture.rule import Family, Rule
-from predtrace.arrays.capture.sources import pairs
+from predtrace.arrays.capture.sources import ids, pairs
 from predtrace.arrays.quality import Quality
-from predtrace.arrays.relation import LineageTable
+from predtrace.arrays.relation import CellRelation, LineageTable
 
 Axis = int | tuple[int, ...] | None
 
@@ -84,10 +85,7 @@ def reduce_slices(
         yield from edge(a, slices, call.shape, shape_of(a), axis, kept)
     else:
         yield from edge(a, _masked, call, a, axis, kept, plain(where))
-        shape = np.broadcast_shapes(shape_of(a), shape_of(where))
-        if isinstance(where, Operand) and where.shape != shape:
-            raise call.refuse("with a tracked 'where' of another shape than the array")
-        yield from edge(where, slices, call.shape, shape, axis, kept)
+        yield from edge(where, spread_slices, call.shape, shape_of(where), shape_of(a), axis, kept)
     yield from edge(initial, everything, call.shape, shape_of(initial))
 
 
@@ -95,12 +93,27 @@ def _masked(call: Call, a: Any, axis: Axis, keepdims: bool, where: Any) -> Linea
     if np.broadcast_shapes(shape_of(a), np.shape(where)) != shape_of(a):
         raise call.refuse("with a 'where' that broadcasts the array")
     cells = np.nonzero(np.broadcast_to(where, shape_of(a)))
-    gone = reduced_axes(axis, len(shape_of(a)))
+    return pairs(call.shape, shape_of(a), _reduced(cells, axis, keepdims), cells)
+
+
+def spread_slices(
+    out_shape: Shape, in_shape: Shape, shape: Shape, axis: Axis, keepdims: bool
+) -> LineageTable | CellRelation:
+    """Whole slices of an array that is broadcast to this shape before: a mask, a mean."""
+    if in_shape == shape:
+        return slices(out_shape, shape, axis, keepdims)
+    number = np.broadcast_to(ids(in_shape), shape)
+    cells = [index.ravel() for index in np.indices(shape)]
+    inputs = np.unravel_index(number.ravel() - 1, in_shape) if in_shape else ()
+    return pairs(out_shape, in_shape, _reduced(cells, axis, keepdims), inputs)
+
+
+def _reduced(cells: Sequence[Array], axis: Axis, keepdims: bool) -> list[Array]:
+    """The output's indices of an array's cells, a column an axis."""
+    gone = reduced_axes(axis, len(cells))
     if keepdims:
-        out = [np.zeros_like(index) if k in gone else index for k, index in enumerate(cells)]
-    else:
-        out = [index for k, index in enumerate(cells) if k not in gone]
-    return pairs(call.shape, shape_of(a), out, cells)
+        return [np.zeros_like(index) if k in gone else index for k, index in enumerate(cells)]
+    return [index for k, index in enumerate(cells) if k not in gone]
 
 
 def _extreme(
@@ -150,7 +163,7 @@ def _trapezoid(call: Call, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1)
     elif shape_of(x) == shape_of(y):
         yield from edge(x, slices, call.shape, shape_of(x), axis)
     if not shape_of(dx):
-        yield from edge(dx, everything, call.shape, ())
+        yield from edge(dx, everything if x is None else no_lineage, call.shape, ())
 
 
 def _norm(call: Call, x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Edges:

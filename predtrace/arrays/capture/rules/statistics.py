@@ -13,8 +13,8 @@ from predtrace.arrays.capture.rules.reductions import (
     Axis,
     is_kept,
     reduce_slices,
-    reduced_axes,
     slices,
+    spread_slices,
 )
 from predtrace.arrays.relation import LineageTable
 
@@ -46,10 +46,8 @@ def _spread(
     correction: Any = None,
 ) -> Edges:
     yield from reduce_slices(call, a, axis, keepdims, None, where)
-    shape = tuple(
-        1 if k in reduced_axes(axis, len(shape_of(a))) else n for k, n in enumerate(shape_of(a))
-    )
-    yield from edge(mean, slices, call.shape, shape, axis, is_kept(keepdims))
+    kept = is_kept(keepdims)
+    yield from edge(mean, spread_slices, call.shape, shape_of(mean), shape_of(a), axis, kept)
 
 
 def _median(
