@@ -60,6 +60,19 @@ class Builder:
             self._logical.JoinHint.NONE(),
         )
 
+    def joined(self, join: JavaObject, kind: JavaObject) -> JavaObject:
+        """The join, of another kind."""
+        return self._logical.Join(join.left(), join.right(), kind, join.condition(), join.hint())
+
+    def blank(self, plan: JavaObject) -> JavaObject:
+        """A leaf without rows that has the columns of a plan."""
+        nothing = scala_seq(self.jvm, [])
+        return self._logical.LocalRelation(plan.output(), nothing, False, self._none)
+
+    def call(self, function: str, *arguments: JavaObject) -> JavaObject:
+        """An expression of a class of Catalyst's, made of its arguments."""
+        return getattr(self._expressions, function)(*arguments)
+
     def null(self, data_type: JavaObject) -> JavaObject:
         """A NULL of a Catalyst type."""
         return self._expressions.Literal(None, data_type)

@@ -46,6 +46,16 @@ class Leaves:
             )
         return waiting.popleft()
 
+    def check_all_taken(self) -> None:
+        """Raise UnsupportedOperatorError for a leaf of the query that became no scan."""
+        lost = [leaf for waiting in self.found.values() for leaf in waiting]
+        if lost:
+            name = lost[0].alias or lost[0].view or "a source"
+            raise UnsupportedOperatorError(
+                f"{name} stands in the query, but not in the plan that Spark makes of it: rows of "
+                "it would be missing; write the part of the query that reads it as a join"
+            )
+
     def _add(self, node: Node, view: str | None, alias: str | None) -> None:
         output = node.fields.get("output") or []
         if output:

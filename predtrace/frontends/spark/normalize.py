@@ -1,25 +1,33 @@
 """Analyzed plans made plain: selected Catalyst rules that keep row lineage.
 
 The whole optimizer is not used: it merges scalar subqueries, drops joins and
-subqueries whose rows are lineage, and stops EXISTS at the first match.
+subqueries whose rows are lineage, and stops EXISTS at the first match. Some of the
+selected rules drop or copy what only lineage needs, too: a rule is not applied to a plan
+that would read other scans afterwards. `docs/soundness.md` has the argument for each rule.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.building import Builder, builder_in
-from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, singleton
+from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, items, singleton
+from predtrace.frontends.spark.negations import negate_inwards
+from predtrace.frontends.spark.padding import drop_padding
 from predtrace.frontends.spark.tree import Node, read_tree
+
+Pass: TypeAlias = Callable[[JavaObject, Jvm], JavaObject]
+"""A rule of our own: the plan after it."""
 
 FIRST_RULES = (
     # Folds current_date and its like to one value, subqueries included, before any split.
     "optimizer.ComputeCurrentTime",
 )
-RULES = (
+RULES: tuple[str | Pass, ...] = (
     # Names only.
     "analysis.EliminateSubqueryAliases",
     # A view node around the view's plan: names only.
@@ -33,6 +41,8 @@ RULES = (
     # A correlated scalar subquery becomes a left outer join on its groups, which pairs each
     # outer row with exactly the group that its value was computed from.
     "optimizer.RewriteCorrelatedScalarSubquery",
+    # NOT moves inwards to the IN below it: the next rule knows NOT IN by its own NOT.
+    negate_inwards,
     # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
     # joins: the condition matches the same inner rows.
     "optimizer.RewritePredicateSubquery",
@@ -42,7 +52,7 @@ RULES = (
     "optimizer.PushDownPredicates",
     # An outer join whose padded rows a filter above drops is an inner join: the same rows,
     # and a padded row that goes nowhere is in no lineage.
-    "optimizer.EliminateOuterJoin",
+    drop_padding,
     # Inner joins in an order that joins on conditions: the same tuples of rows.
     "optimizer.ReorderJoin",
     # Projections that change nothing.
@@ -76,8 +86,8 @@ class Normalizer:
         plan = self._settle_nested(plan)
         for _ in range(_MAX_ROUNDS):
             before = plan
-            for name in RULES:
-                plan = self._rule(name).apply(plan)
+            for rule in RULES:
+                plan = self._applied(rule, plan)
             if plan.fastEquals(before):
                 return plan
         raise UnsupportedOperatorError(
@@ -111,6 +121,12 @@ class Normalizer:
         plan = builder.with_expressions(node, replaced, roots) if replaced else node.handle
         return builder.with_children(plan, children) if children else plan
 
+    def _applied(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
+        """The plan after a rule; as it was if it would read other scans then."""
+        after = rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)
+        unchanged = after.fastEquals(plan) or _leaf_count(after) != _leaf_count(plan)
+        return plan if unchanged else after
+
     def _rule(self, name: str) -> JavaObject:
         return singleton(self.jvm, f"{CATALYST}.{name}")
 
@@ -118,6 +134,12 @@ class Normalizer:
 @functools.lru_cache(maxsize=4)
 def _inlining(jvm: Jvm) -> JavaObject:
     return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
+
+
+def _leaf_count(plan: JavaObject) -> int:
+    """How many leaves a plan has, those of subqueries at any depth included."""
+    plans = [plan, *items(plan.subqueriesAll())]
+    return sum(int(each.collectLeaves().size()) for each in plans)
 
 
 def _subqueries(plan: Node) -> Iterator[Node]:

@@ -128,6 +128,7 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
         leaves=collect_leaves(read_tree(pruned)),
     )
     result = translate(translation, translation.normalized(pruned))
+    translation.leaves.check_all_taken()
     _number_scans(translation)
     root = _named(translation, result.node, pipeline.columns)
     return SparkPipeline(

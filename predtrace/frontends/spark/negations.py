@@ -1,0 +1,68 @@
+"""NOT above AND, OR and NOT, where an IN with a subquery stands below."""
+
+from __future__ import annotations
+
+from predtrace.frontends.spark.building import Builder, builder_in
+from predtrace.frontends.spark.catalyst import JavaObject, Jvm
+from predtrace.frontends.spark.tree import Node, read_tree
+
+_CONNECTIVES = {"And": "Or", "Or": "And"}
+"""What a connective becomes when NOT moves through it."""
+
+
+def negate_inwards(plan: JavaObject, jvm: Jvm) -> JavaObject:
+    """``NOT (a IN (…) AND b)`` as ``a NOT IN (…) OR NOT b``, as Spark's optimizer has it.
+
+    Where IN is NULL, Spark takes FALSE for it, and TRUE for what NOT IN is then. So the two
+    forms differ there, and the pipeline's result is the latter's.
+    """
+    builder = builder_in(jvm)
+    return _rebuilt(read_tree(plan), builder) if plan.containsPattern(_in_subquery(jvm)) else plan
+
+
+def _in_subquery(jvm: Jvm) -> JavaObject:
+    return jvm.org.apache.spark.sql.catalyst.trees.TreePattern.IN_SUBQUERY()
+
+
+def _rebuilt(node: Node, builder: Builder) -> JavaObject:
+    children = [_rebuilt(child, builder) for child in node.children]
+    roots = node.roots()
+    replaced = {
+        expr: _negated(expr.children[0], builder)
+        for found in roots.values()
+        for root in (found if isinstance(found, tuple) else (found,))
+        for expr in _outermost(root)
+    }
+    plan = builder.with_expressions(node, replaced, roots) if replaced else node.handle
+    return builder.with_children(plan, children) if children else plan
+
+
+def _outermost(expr: Node) -> list[Node]:
+    """The outermost NOTs that are to move, of an expression."""
+    if _moves(expr):
+        return [expr]
+    return [found for child in expr.children for found in _outermost(child)]
+
+
+def _moves(expr: Node) -> bool:
+    return (
+        expr.cls == "Not"
+        and expr.children[0].cls in (*_CONNECTIVES, "Not")
+        and any(below.cls == "InSubquery" for below in expr.walk())
+    )
+
+
+def _negated(expr: Node, builder: Builder) -> JavaObject:
+    """The expression's negation, NOT as far inside as it goes."""
+    if expr.cls in _CONNECTIVES:
+        left, right = (_negated(child, builder) for child in expr.children)
+        return builder.call(_CONNECTIVES[expr.cls], left, right)
+    if expr.cls == "Not":
+        return _plain(expr.children[0], builder)
+    return builder.call("Not", _plain(expr, builder))
+
+
+def _plain(expr: Node, builder: Builder) -> JavaObject:
+    """The expression with the NOTs inside of it moved."""
+    moved = {found: _negated(found.children[0], builder) for found in _outermost(expr)}
+    return builder.expression(expr, moved)
