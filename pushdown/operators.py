@@ -265,6 +265,13 @@ def inputs_of(operator: Operator) -> tuple[int, ...]:
             return (operator.input,)
 
 
+def padded_inputs(join: OuterJoin) -> tuple[int, ...]:
+    """The inputs of an outer join whose columns are NULL in rows without a partner there."""
+    return {"left": (join.right,), "right": (join.left,), "full": (join.left, join.right)}[
+        join.kind
+    ]
+
+
 def _padded(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return tuple(msgspec.structs.replace(column, nullable=True) for column in columns)
 

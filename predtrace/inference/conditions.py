@@ -2,7 +2,8 @@
 
 Where only inner joins, semi joins and filters lie between operators, a row goes on only in
 combinations of rows that satisfy every condition in between. Whatever a condition says of
-two of these operators' rows is therefore true of the rows that lineage is made of.
+two of these operators' rows is therefore true of the rows that lineage is made of. What an
+outer join below may have padded is no row of theirs: conditions that read it say nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Filter, InnerJoin, Operator, RowTransform, SemiJoin, Sort
+from pushdown.operators import (
+    Filter,
+    InnerJoin,
+    Operator,
+    OuterJoin,
+    RowTransform,
+    SemiJoin,
+    Sort,
+    padded_inputs,
+)
 from symbolic.expr import (
     TRUE,
     Call,
@@ -56,9 +66,10 @@ def pair_conditions(
     owner = {column.id: node for node in members for column in graph.output(node)}
     found: dict[tuple[int, int], list[Expr]] = {}
     for region in _regions(graph):
+        padded = _padded(graph, region[0].id)
         for term in flattened(region):
             read = column_ids(term)
-            if params_of(term) or not read <= owner.keys() or _is_tie(term, families):
+            if params_of(term) or not read <= owner.keys() - padded or _is_tie(term, families):
                 continue
             if tells_equals_apart(term):
                 continue
@@ -83,6 +94,17 @@ def _regions(graph: OperatorGraph) -> Iterator[list[Operator]]:
                 region.append(graph[node])
                 pending.extend(graph.inputs(node))
         yield region
+
+
+def _padded(graph: OperatorGraph, top: int) -> set[int]:
+    """The columns that outer joins under an operator pad, by id: these keep their ids above."""
+    found: set[int] = set()
+    for node in graph.top_down(top):
+        match graph[node]:
+            case OuterJoin() as join:
+                sides = padded_inputs(join)
+                found.update(column.id for side in sides for column in graph.output(side))
+    return found
 
 
 def _is_tie(term: Expr, families: Mapping[int, int]) -> bool:
