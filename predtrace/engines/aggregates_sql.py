@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from predtrace.engines.exact_division import exact_quotient
+from predtrace.engines.literals import sql_type
 from predtrace.engines.sql import named
 from pushdown.operators import AggregateCall
-from symbolic.types import Decimal
+from symbolic.types import LONG, Decimal
 
 COUNT_TYPE = Decimal(19, 0)
 """Holds every count of rows."""
 _WIDEST = 38
+_ANY_LONG = Decimal(20, 0)
 
 AggregateSpelling = Callable[[AggregateCall, Sequence[exp.Expr], "exp.Expr | None"], exp.Expr]
 """Gets the call, its arguments in SQL, and the condition of FILTER, if any."""
@@ -100,3 +102,23 @@ SPARK_AGGREGATES: dict[str, AggregateSpelling] = {
     )
 }  # fmt: skip
 """Aggregate id to its spelling in Spark SQL: its own names."""
+
+
+def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+    """Of bigints as decimals: their sums may leave the range, and come back into it, on the way.
+
+    In which order a run adds, and so whether ``try_sum`` is NULL, need not be the same again.
+    """
+    if call.args[0].type != LONG:
+        return _spelled("try_sum")(call, args, keep)
+    wide = exp.Cast(this=args[0], to=sql_type(_ANY_LONG, "spark"))
+    total = _spelled("sum")(call, [wide], keep)
+    return exp.TryCast(this=total, to=sql_type(LONG, "spark"), safe=True)
+
+
+SPARK_TRY_AGGREGATES: dict[str, AggregateSpelling] = {
+    **SPARK_AGGREGATES,
+    "sum": _try_sum,
+    "avg": _spelled("try_avg"),
+}
+"""The same in ANSI mode, without failing: NULL for what does not fit."""

@@ -40,7 +40,8 @@ _PLAIN: dict[str, dict[type[TypeBase], str]] = {
 _TIMESTAMPS = {
     ("duckdb", True): "TIMESTAMPTZ",
     ("duckdb", False): "TIMESTAMP",
-    ("spark", True): "TIMESTAMP",
+    # What TIMESTAMP alone means depends on a setting.
+    ("spark", True): "TIMESTAMP_LTZ",
     ("spark", False): "TIMESTAMP_NTZ",
 }
 

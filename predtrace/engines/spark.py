@@ -1,8 +1,8 @@
 """The Spark engine: the pipelines' own engine, and the way to scale out.
 
 Each question works in a session of its own (`new_session`), so that its settings and
-views do not meet the user's: ANSI mode is off, which turns failing casts and overflows
-into NULL, and names keep their case. Nothing is collected unless rows are asked for.
+views do not meet the user's: it has the job's settings as far as results depend on them, and
+failing casts and overflows are spelled as NULL. Nothing is collected unless rows are asked for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from predtrace.engines.base import (
     Targets,
     physical_name,
 )
-from predtrace.engines.dialects import SPARK_DIALECT
+from predtrace.engines.dialects import Dialect
 from predtrace.engines.limits import refuse_choices
 from predtrace.engines.query import Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
@@ -47,9 +47,10 @@ from predtrace.engines.spark_source import (
     type_text,
     with_addresses,
 )
-from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.spark_total import DIALECTS, provide
 from predtrace.engines.values import arrow_type, never_null, row_literals
 from predtrace.jobs.model import EngineSettings, Source
+from predtrace.settings import PREFIX, belongs_to_statements, put_in_force
 from symbolic.expr import Column, Expr
 from symbolic.types import (
     Binary,
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SETTINGS = {
-    "spark.sql.ansi.enabled": "false",
     # Values go to Python by Arrow; a fallback would lose types.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # ${…} in a text is text.
@@ -112,27 +112,27 @@ class SparkEngine:
 
     def open(self, targets: Targets, settings: EngineSettings) -> SparkEvaluation:
         """Begin a question."""
-        return SparkEvaluation(_session(self._spark, settings), targets)
+        return SparkEvaluation(_session(self._spark, settings), targets, DIALECTS[settings.ansi])
 
 
 def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
-    """A session with the user's settings, except for those that lineage needs otherwise."""
+    """A session with the job's settings, the user's for what changes no result, and our own."""
     session = new_session(spark)
     given: Mapping[str, str] = spark.conf.getAll
     for key, value in given.items():
-        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
-            session.conf.set(key, value)
-    of_the_job = {
-        "spark.sql.session.timeZone": settings.time_zone,
-        # Files may spell a column in several ways, which are one column or several.
-        "spark.sql.caseSensitive": str(settings.case_sensitive).lower(),
-    }
-    for key, value in {**_SETTINGS, **of_the_job}.items():
+        if key.startswith(PREFIX) and session.conf.isModifiable(key):
+            if belongs_to_statements(key):
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+    put_in_force(session.conf, settings)
+    for key, value in _SETTINGS.items():
         session.conf.set(key, value)
     excluded = session.conf.get(_EXCLUDED_RULES, "")
     session.conf.set(
         _EXCLUDED_RULES, f"{excluded},{_UNSOUND_RULES}" if excluded else _UNSOUND_RULES
     )
+    provide(session)
     return session
 
 
@@ -145,10 +145,11 @@ def _comparable(link: StoredLink | ReplayedLink) -> StoredLink | ReplayedLink:
 class SparkEvaluation:
     """One question: stored tables, bound rows and sources are views of its session."""
 
-    def __init__(self, session: SparkSession, targets: Targets) -> None:
+    def __init__(self, session: SparkSession, targets: Targets, dialect: Dialect) -> None:
         self.session = session
         self._targets = targets
-        self._queries = Queries("spark", SPARK, targets.numbered)
+        self._dialect = dialect
+        self._queries = Queries(dialect.name, dialect.functions, targets.numbered)
         self._bounds: dict[Link, Bound] = {}
         self._local: dict[Link, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
@@ -331,8 +332,8 @@ class SparkEvaluation:
             )
             for node, request in link.scans.items()
         }
-        refuse_choices(link.graph, link.node, SPARK_DIALECT, scans, self._value)
-        return plan_query(link.graph, link.node, SPARK_DIALECT, scans).subquery(copy=False)
+        refuse_choices(link.graph, link.node, self._dialect, scans, self._value)
+        return plan_query(link.graph, link.node, self._dialect, scans).subquery(copy=False)
 
     def _value(self, query: exp.Query) -> Any:
         """The only value of a query."""

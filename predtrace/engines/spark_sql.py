@@ -1,7 +1,6 @@
 """How Spark SQL spells the functions. Spark is the pipelines' own engine: all are exact.
 
-The statements run with ``spark.sql.ansi.enabled=false``, so that failures give NULL.
-Arguments stand in Catalyst's order.
+Arguments stand in Catalyst's order. Questions make total functions of them (`spark_total`).
 """
 
 from __future__ import annotations
@@ -94,6 +93,11 @@ def _date_add_interval(call: Call, args: Args) -> exp.Expr:
     if isinstance(moved_by, Literal) and moved_by.value is not None:
         return named("date_add", date, number(moved_by.value // _MICROSECONDS_PER_DAY))
     return named("date_add", date, exp.Extract(this=exp.var("DAY"), expression=interval))
+
+
+def _parse_timestamp(call: Call, args: Args) -> exp.Expr:
+    zoned = isinstance(call.type, Timestamp) and call.type.zoned
+    return named("to_timestamp_ltz" if zoned else "to_timestamp_ntz", *args)
 
 
 def _unscaled(call: Call, args: Args) -> exp.Expr:
@@ -203,7 +207,7 @@ SPARK: dict[str, Spelling] = {
     "trunc_date": "trunc",
     "trunc_timestamp": "date_trunc",
     "date_format": "date_format",
-    "parse_timestamp": "to_timestamp",
+    "parse_timestamp": _parse_timestamp,
     "from_unix_time": "from_unixtime",
     "unix_time": "unix_timestamp",
     "make_date": "make_date",

@@ -35,7 +35,7 @@ from symbolic.types import DataType
 
 FORMAT = "predtrace job"
 SCHEMA = 3
-"""2 added stored tables that number output rows, 3 checksums of stored files."""
+"""2 added stored tables that number output rows, 3 checksums of stored files and settings."""
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
 

@@ -50,12 +50,17 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the session that change what the pipeline means."""
+    """Settings of the session that change what the pipeline means.
+
+    `conf` has the others that can, by their names (`predtrace.settings.SAVED`), None for one
+    without a value. It is empty in jobs that were saved before it was kept.
+    """
 
     engine_version: str
     time_zone: str
     ansi: bool
     case_sensitive: bool
+    conf: dict[str, str | None] = {}
 
 
 class OutputFile(msgspec.Struct, frozen=True, kw_only=True):

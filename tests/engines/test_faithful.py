@@ -19,6 +19,7 @@ from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL, unfaithful
 from predtrace.engines.spark import SparkEngine
 from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.spark_total import DIALECTS
 from predtrace.engines.sql import Compiler
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.jobs.model import EngineSettings
@@ -318,7 +319,8 @@ def in_spark(spark: SparkSession, file: Path, some: list[Call]) -> list[list[Any
     # Compiling hundreds of expressions to Java takes minutes; a few hundred rows do not.
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    query = _query(Compiler("spark", SPARK), exp.to_table("boundaries"), some)
+    compiler = Compiler("spark", DIALECTS[SETTINGS.ansi].functions)
+    query = _query(compiler, exp.to_table("boundaries"), some)
     found = session.sql(query.sql("spark")).toArrow()
     return [_values(column) for column in found.columns]
 

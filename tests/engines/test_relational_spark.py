@@ -13,7 +13,6 @@ import pytest
 from hypothesis import assume, given, settings
 
 from predtrace.engines.aggregates_sql import DUCKDB_AGGREGATES, SPARK_AGGREGATES
-from predtrace.engines.dialects import SPARK_DIALECT
 from predtrace.engines.faithful_plan import (
     EXPRESSIONS,
     FAITHFUL_AGGREGATES,
@@ -22,6 +21,7 @@ from predtrace.engines.faithful_plan import (
 )
 from predtrace.engines.relational import BUILDERS, plan_query
 from predtrace.engines.spark import SparkEngine
+from predtrace.engines.spark_total import DIALECTS
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,
@@ -78,7 +78,7 @@ def session(spark: SparkSession) -> SparkSession:
 
 def in_spark(session: SparkSession, graph: OperatorGraph, tables: Any) -> list[Row]:
     scans = spark_views(session, graph, tables)
-    query = plan_query(graph, graph.root, SPARK_DIALECT, scans)
+    query = plan_query(graph, graph.root, DIALECTS[SETTINGS.ansi], scans)
     width = len(graph.output())
     return [tuple(row)[:width] for row in session.sql(query.sql("spark")).collect()]
 

@@ -16,6 +16,7 @@ from predtrace.files import stored_result
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
+from predtrace.settings import put_in_force
 from pushdown.needs import needed_columns
 from symbolic import types as t
 from symbolic.expr import Column
@@ -224,10 +225,11 @@ class Run:
 
     @property
     def _session(self) -> JavaObject:
-        """A session with our settings for writing, else like the user's."""
+        """A session with our settings for writing, those recorded, else like the user's."""
         found: JavaObject = self.__dict__.get("_cloned")
         if found is None:
             found = self.pipeline.spark._jsparkSession.cloneSession()
+            put_in_force(found.conf(), self.pipeline.settings)
             for key, value in _WRITE_SETTINGS.items():
                 found.conf().set(key, value)
             self.__dict__["_cloned"] = found

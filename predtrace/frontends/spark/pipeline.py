@@ -24,6 +24,7 @@ from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.jobs.model import EngineSettings, Source
+from predtrace.settings import read_settings
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, Filter, Limit, RowTransform, Scan, Sort
 
@@ -124,7 +125,7 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     translation = Translation(
         builder=builder,
         normalizer=normalizer,
-        settings=read_settings(session),
+        settings=read_settings(session.conf, session.version),
         leaves=collect_leaves(read_tree(pruned)),
     )
     result = translate(translation, translation.normalized(pruned))
@@ -140,17 +141,6 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
         spark=session,
         translation=translation,
         time_dependent=not settled.fastEquals(inlined),
-    )
-
-
-def read_settings(spark: SparkSession) -> EngineSettings:
-    """The session's settings that change what a pipeline means."""
-    conf = spark.conf
-    return EngineSettings(
-        engine_version=spark.version,
-        time_zone=str(conf.get("spark.sql.session.timeZone")),
-        ansi=conf.get("spark.sql.ansi.enabled") == "true",
-        case_sensitive=conf.get("spark.sql.caseSensitive") == "true",
     )
 
 
