@@ -1,0 +1,105 @@
+"""Many random statements in one process: ``python -m tests.sqltruth --seeds 0:10000``.
+
+Every seed's outcome is a line of JSON in the results file; seeds that are there already are
+left out, so that an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.sqltruth.checking import Batch, check_seed, open_batch
+from tests.sqltruth.sessions import start
+
+BATCH = 50
+"""Seeds that share tables and settings."""
+
+
+def main() -> None:
+    """Check seeds, or sum up what is in the results."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sqltruth", description=__doc__)
+    parser.add_argument("--seeds", default="0:1000", help="from:to, the end left out")
+    parser.add_argument("--results", type=Path, default=Path("fuzz.jsonl"))
+    parser.add_argument("--summary", action="store_true", help="only sum up the results")
+    given = parser.parse_args()
+    first, end = map(int, given.seeds.split(":"))
+    wanted = range(first, end)
+    if not given.summary:
+        done = {record["seed"] for record in read_results(given.results)}
+        run([seed for seed in wanted if seed not in done], given.results)
+    print(summary(r for r in read_results(given.results) if r["seed"] in wanted))
+
+
+def read_results(path: Path) -> list[dict[str, Any]]:
+    """The outcomes so far; a line that was cut off is not one."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def run(seeds: Iterable[int], results: Path) -> None:
+    """Check the seeds, one after the other."""
+    spark = start()
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    batch: Batch | None = None
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        for seed in seeds:
+            if batch is None or batch.number != seed // BATCH:
+                batch = open_batch(seed // BATCH, spark, Path(folder))
+            started = time.perf_counter()
+            record = check_seed(seed, batch).record()
+            record["seconds"] = round(time.perf_counter() - started, 3)
+            with results.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+            if record["findings"]:
+                tell(record, batch)
+    spark.stop()
+
+
+def tell(record: dict[str, Any], batch: Batch) -> None:
+    """Print a seed that fails: the statement, its tables, what was expected and what came."""
+    print(f"\nseed {record['seed']} {batch.settings} aggregates={record['aggregates']}")
+    print(record["sql"])
+    for name, rows in batch.tables.items():
+        if name in record["sql"]:
+            print(f"  {name} = {rows}")
+    for finding in record["findings"]:
+        print("  " + ", ".join(f"{name}: {value}" for name, value in finding.items()), flush=True)
+
+
+def summary(records: Iterable[dict[str, Any]]) -> str:
+    """Figures: outcomes, labels, refusals, findings."""
+    records = list(records)
+    if not records:
+        return "no results"
+    statuses = Counter(record["status"] for record in records)
+    kinds = Counter(kind for r in records for kind in {f["kind"] for f in r["findings"]})
+    labels = sum((Counter(record["labels"]) for record in records), Counter())
+    refusals = sum((Counter(record["refusals"]) for record in records), Counter())
+    seconds = sum(record.get("seconds", 0.0) for record in records)
+    targets = sum(record["targets"] for record in records)
+    parts = [
+        f"{len(records)} statements, {targets} targets, {seconds / len(records):.2f} s each",
+        _table("outcomes", statuses),
+        _table("statements with findings", kinds),
+        _table("answers", labels),
+        _table("refusals", refusals, 40),
+    ]
+    return "\n".join(parts)
+
+
+def _table(name: str, counts: Counter[str], most: int | None = None) -> str:
+    rows = [f"  {count:7d}  {what}" for what, count in counts.most_common(most)]
+    return "\n".join([f"{name}:", *(rows or ["        0"])])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Aggregate functions on lists of values, and which rows of a group count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tests.sqltruth.syntax import Aggregate
+from tests.sqltruth.values import RaisesError, Settings, key
+
+EXTREMES = {"min": min, "max": max}
+_LONGEST = 2**63
+
+
+def aggregated(aggregate: Aggregate, values: Sequence[Any], settings: Settings) -> Any:
+    """The aggregate of the values of one group that its FILTER keeps, NULLs left out."""
+    if aggregate.distinct:
+        values = list({key(value): value for value in values}.values())
+    return AGGREGATES[aggregate.name](values, settings)
+
+
+def attaining(columns: Sequence[tuple[Aggregate, Sequence[Any]]], rows: int) -> Sequence[int]:
+    """The rows of a group that count where min and max count for the rows that attain them."""
+    everything = range(rows)
+    if not columns or any(a.name not in EXTREMES or a.filter for a, _ in columns):
+        return everything
+    chosen: set[int] = set()
+    for aggregate, column in columns:
+        keys = [None if value is None else key(value) for _, value in column]
+        known = [found for found in keys if found is not None]
+        if known:
+            best = EXTREMES[aggregate.name](known)
+            chosen |= {number for number, found in enumerate(keys) if found == best}
+    return sorted(chosen) or everything
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda values, settings: choose(values, key=key) if values else None
+
+
+def _sum(values: Sequence[Any], settings: Settings) -> Any:
+    if not values:
+        return None
+    if isinstance(values[0], float):
+        return math.nan if any(map(math.isnan, values)) else _floats(values)
+    total = sum(values, type(values[0])(0))
+    if isinstance(total, int) and not -_LONGEST <= total < _LONGEST:
+        if settings.ansi:
+            raise RaisesError("overflow")
+        return (total + _LONGEST) % (2 * _LONGEST) - _LONGEST
+    return total
+
+
+def _try_sum(values: Sequence[Any], settings: Settings) -> Any:
+    total = _sum(values, Settings(settings.zone, False)) if values else None
+    whole = isinstance(total, int)
+    return None if whole and sum(values) != total else total
+
+
+def _floats(values: Sequence[float]) -> float:
+    if math.inf in values and -math.inf in values:
+        return math.nan
+    return sum(values) + 0.0
+
+
+def _average(values: Sequence[Any], settings: Settings) -> Any:
+    return sum(values) / len(values) if values else None
+
+
+AGGREGATES: dict[str, Callable[[Sequence[Any], Settings], Any]] = {
+    "count": lambda values, settings: len(values),
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "sum": _sum,
+    "try_sum": _try_sum,
+    "avg": _average,
+    "bool_and": lambda values, settings: all(values) if values else None,
+    "bool_or": lambda values, settings: any(values) if values else None,
+    "count_if": lambda values, settings: sum(value is True for value in values),
+}
+"""By name; arguments are the values that are not NULL."""

@@ -1,0 +1,134 @@
+"""Which columns a query reads, given which of its own are read above.
+
+Section 2 is read without the computed columns that nothing above reads. Conditions, group keys,
+sort keys and comparisons of whole rows read theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tests.sqltruth.syntax import (
+    Aggregate,
+    Call,
+    Constant,
+    Derived,
+    Exists,
+    Expr,
+    Grouping,
+    InQuery,
+    Item,
+    Join,
+    Query,
+    Ref,
+    Scalar,
+    Select,
+    SetOperation,
+    Subquery,
+    Table,
+    Top,
+    width,
+)
+
+Places = frozenset[int]
+Reads = frozenset[tuple[int, int]]
+"""Columns: FROM item and place."""
+
+
+def every(query: Query) -> Places:
+    """All columns of a query."""
+    return frozenset(range(width(query)))
+
+
+def asked(subquery: Subquery) -> Places:
+    """The columns that a subquery's use reads: none for EXISTS."""
+    return frozenset() if isinstance(subquery, Exists) else every(subquery.query)
+
+
+def of_expression(expr: Expr | Aggregate) -> Reads:
+    """What an expression reads, its subqueries included."""
+    match expr:
+        case Ref(relation, place):
+            return frozenset([(relation, place)])
+        case Constant():
+            return frozenset()
+        case Call(arguments=arguments):
+            return _all(arguments)
+        case InQuery(operands=operands):
+            return _all(operands) | of_query(expr.query, asked(expr))
+        case Exists() | Scalar():
+            return of_query(expr.query, asked(expr))
+        case Aggregate(argument=argument, filter=kept):
+            return _all(part for part in (argument, kept) if part is not None)
+
+
+def _all(exprs: Iterable[Expr | Aggregate]) -> Reads:
+    return frozenset().union(*map(of_expression, exprs))
+
+
+def of_query(query: Query, needed: Places) -> Reads:
+    """All that is read in a query of which `needed` columns are read, outer columns included."""
+    match query:
+        case Top(query=inner):
+            return of_query(inner, every(inner))
+        case SetOperation(left=left, right=right):
+            places = branches_need(query, needed)
+            return of_query(left, places) | of_query(right, places)
+        case Select():
+            reads = of_select(query, needed)
+            return reads | of_item(query.source, reads)
+
+
+def branches_need(operation: SetOperation, needed: Places) -> Places:
+    """UNION ALL compares no rows, all others do."""
+    plain = operation.operator == "UNION" and operation.all
+    return needed if plain else every(operation)
+
+
+def of_select(select: Select, needed: Places) -> Reads:
+    """What the clauses of a SELECT read, FROM left out."""
+    outputs = [
+        item for place, item in enumerate(select.items) if select.distinct or place in needed
+    ]
+    above = _all([*outputs, *select.order])
+    grouping = select.grouping
+    below = _all(select.where)
+    if grouping is None:
+        return above | below
+    if grouping.having is not None:
+        above |= of_expression(grouping.having)
+    computed = [aggregate for _, aggregate in aggregates_read(grouping, above)]
+    return above | below | _all(grouping.keys) | _all(computed)
+
+
+def aggregates_read(grouping: Grouping, above: Reads) -> list[tuple[int, Aggregate]]:
+    """The aggregates that something reads, with their places in the grouping's columns."""
+    first = len(grouping.keys)
+    return [
+        (first + number, aggregate)
+        for number, aggregate in enumerate(grouping.aggregates)
+        if (grouping.relation, first + number) in above
+    ]
+
+
+def of_item(item: Item, above: Reads) -> Reads:
+    """What a FROM item reads when `above` is read: join conditions and derived tables."""
+    match item:
+        case Table():
+            return frozenset()
+        case Derived(relation=relation, query=query):
+            return of_query(query, places_of(relation, above))
+        case Join():
+            own = joined(item) | above
+            return own | of_item(item.left, own) | of_item(item.right, own)
+
+
+def joined(join: Join) -> Reads:
+    """What a join's condition reads."""
+    pairs = _all(ref for pair in join.merged for ref in pair)
+    return pairs if join.on is None else pairs | of_expression(join.on)
+
+
+def places_of(relation: int, reads: Reads) -> Places:
+    """The places read of one FROM item."""
+    return frozenset(place for number, place in reads if number == relation)
