@@ -7,14 +7,17 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DATA   := data/tpch-0.1
 STORE  := lineage
+SEEDS  ?= 0:1000
+FUZZ   ?= fuzz.jsonl
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test env data docs check-python check-java clean
+.PHONY: help demo test fuzz env data docs check-python check-java clean
 
 help:
 	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
 	@echo "make test   format, types, layers and the test suite"
+	@echo "make fuzz   random SQL against a tracer of the text: make fuzz SEEDS=0:10000"
 	@echo "make docs   write tables in docs/ anew from the registries"
 	@echo "make clean  remove the environment, generated data and demo jobs"
 
@@ -31,6 +34,9 @@ test: check-java env
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile
+
+fuzz: check-java env
+	$(BIN)/python -m tests.sqltruth --seeds $(SEEDS) --results $(FUZZ)
 
 env: check-python $(READY)
 

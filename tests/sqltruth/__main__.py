@@ -9,15 +9,21 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests.sqltruth.checking import Batch, check_seed, open_batch
+from tests.sqltruth.checking import Batch, check_seed, open_batch, statement_of
 from tests.sqltruth.sessions import start
+from tests.sqltruth.shrinking import shrunk
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BATCH = 50
 """Seeds that share tables and settings."""
@@ -29,7 +35,11 @@ def main() -> None:
     parser.add_argument("--seeds", default="0:1000", help="from:to, the end left out")
     parser.add_argument("--results", type=Path, default=Path("fuzz.jsonl"))
     parser.add_argument("--summary", action="store_true", help="only sum up the results")
+    parser.add_argument("--shrink", type=int, metavar="SEED", help="make a failing one smaller")
     given = parser.parse_args()
+    if given.shrink is not None:
+        shrink(given.shrink)
+        return
     first, end = map(int, given.seeds.split(":"))
     wanted = range(first, end)
     if not given.summary:
@@ -46,14 +56,11 @@ def read_results(path: Path) -> list[dict[str, Any]]:
 
 def run(seeds: Iterable[int], results: Path) -> None:
     """Check the seeds, one after the other."""
-    spark = start()
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     batch: Batch | None = None
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+    with working() as (spark, folder):
         for seed in seeds:
             if batch is None or batch.number != seed // BATCH:
-                batch = open_batch(seed // BATCH, spark, Path(folder))
+                batch = open_batch(seed // BATCH, spark, folder)
             started = time.perf_counter()
             record = check_seed(seed, batch).record()
             record["seconds"] = round(time.perf_counter() - started, 3)
@@ -61,6 +68,29 @@ def run(seeds: Iterable[int], results: Path) -> None:
                 file.write(json.dumps(record) + "\n")
             if record["findings"]:
                 tell(record, batch)
+
+
+def shrink(seed: int) -> None:
+    """Print a small statement that fails as the seed's does."""
+    with working() as (spark, folder):
+        batch = open_batch(seed // BATCH, spark, folder)
+        outcome = check_seed(seed, batch)
+        if outcome.findings:
+            statement = statement_of(seed, batch)
+            tell(shrunk(statement, outcome, batch).record(), batch)
+        else:
+            print(f"seed {seed}: nothing is wrong ({outcome.status})")
+
+
+@contextmanager
+def working() -> Iterator[tuple[SparkSession, Path]]:
+    """A session and a folder, in memory where that can be had."""
+    spark = start()
+    # Statements that Spark does not accept are counted, not logged.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        yield spark, Path(folder)
     spark.stop()
 
 
@@ -69,7 +99,7 @@ def tell(record: dict[str, Any], batch: Batch) -> None:
     print(f"\nseed {record['seed']} {batch.settings} aggregates={record['aggregates']}")
     print(record["sql"])
     for name, rows in batch.tables.items():
-        if name in record["sql"]:
+        if re.search(rf"(FROM|JOIN) \(?{name}\b", record["sql"]):
             print(f"  {name} = {rows}")
     for finding in record["findings"]:
         print("  " + ", ".join(f"{name}: {value}" for name, value in finding.items()), flush=True)

@@ -62,6 +62,8 @@ class Outcome:
     seed: int
     text: str = ""
     aggregates: str = ""
+    engines: Sequence[str] = ()
+    keep: str = ""
     status: str = "asked"
     targets: int = 0
     labels: Counter[str] = field(default_factory=Counter)
@@ -116,7 +118,7 @@ def check(
     seed: int = 0,
 ) -> Outcome:
     """Run and ask: the outcome has a finding for everything that is not as it should be."""
-    outcome = Outcome(seed, statement_text(statement), aggregates)
+    outcome = Outcome(seed, statement_text(statement), aggregates, engines, keep)
     store = batch.folder / f"store-{seed}"
     try:
         Check(statement, batch, outcome, engines, store, keep).run()
