@@ -19,8 +19,9 @@ from predtrace.engines.base import (
     Targets,
     links_of,
     scans_of,
+    target_name,
 )
-from predtrace.errors import PredTraceError, SourceError
+from predtrace.errors import PredTraceError, SourceError, TargetError
 from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import check_snapshot
@@ -147,7 +148,9 @@ class SourceRows:
         return found
 
     def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some n of the rows, as an Arrow table."""
+        """Some n of the rows, as an Arrow table. Raises TargetError if n is no such number."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise TargetError(f"head takes a number of rows, 0 or more, not {n!r}")
         with self._reading("read") as rows:
             found = rows.head(n, columns)
         if n and not found.num_rows:
@@ -354,13 +357,13 @@ class Lineage:
     def targets(self) -> pa.Table:
         """The target rows as found in the output, under the output's column names.
 
-        The column ``target`` numbers the targets given as a list.
+        The first column, ``target`` (``_target`` if the output has such a column), numbers
+        the targets given as a list.
         """
         found = self._question.targets
-        rows = found.rows
-        names = ["target", *(column.name for column in found.columns)]
-        named = rows.rename_columns(names)
-        return named if found.numbered else named.drop_columns(["target"])
+        names = [target_name(found.columns), *(column.name for column in found.columns)]
+        named = found.rows.rename_columns(names)
+        return named if found.numbered else named.select(range(1, len(names)))
 
     @property
     def target_rows(self) -> int:

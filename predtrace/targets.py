@@ -110,10 +110,17 @@ def _is_plain_row(target: Sequence[Any]) -> bool:
 
 
 class _Reader:
-    def __init__(self, columns: Sequence[Column], settings: EngineSettings, of: str) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        settings: EngineSettings,
+        of: str,
+        naive: Callable[[dt.datetime], dt.datetime] | None = None,
+    ) -> None:
         self._columns = tuple(columns)
         self._of = of
-        self._zone = settings.time_zone
+        self._settings = settings
+        self._naive = naive or self._of_job
         self._fold: Callable[[str], str] = str if settings.case_sensitive else str.lower
 
     def read(self, target: Any, number: int) -> Wanted:
@@ -125,9 +132,13 @@ class _Reader:
             return self._named(list(target.items()), number)
         if isinstance(target, (tuple, list)):
             names = getattr(target, "__fields__", None)
-            if names is not None and not self._is_output_row(names):
-                return self._named(list(zip(names, target, strict=True)), number)
-            return self._positional(target, number)
+            if names is None:
+                return self._positional(target, number)
+            # PySpark gives naive times in the zone of the process, whatever the session's is.
+            reader = _Reader(self._columns, self._settings, self._of, naive=_of_process)
+            if reader._is_output_row(names):
+                return reader._positional(target, number)
+            return reader._named(list(zip(names, target, strict=True)), number)
         raise TargetError(
             f"a target is a row, a dict, a SQL predicate or a list of these, "
             f"not {type(target).__name__}"
@@ -211,17 +222,25 @@ class _Reader:
                 return {field.name: self._placed(value[field.name], field.type) for field in fields}
         return value
 
+    def _of_job(self, value: dt.datetime) -> dt.datetime:
+        """A naive time in the job's time zone."""
+        return value.replace(tzinfo=_zone(self._settings.time_zone))
+
     def _instant(self, value: dt.datetime) -> dt.datetime:
-        """A zoned timestamp in UTC; a naive one is in the job's time zone."""
-        if value.tzinfo is None:
-            value = value.replace(tzinfo=_zone(self._zone))
+        """A zoned timestamp in UTC."""
         try:
-            return value.astimezone(dt.timezone.utc)
-        except OverflowError as error:
+            known = self._naive(value) if value.tzinfo is None else value
+            return known.astimezone(dt.timezone.utc)
+        except (OverflowError, OSError, ValueError) as error:
             raise TargetError(
                 f"in UTC the timestamp {value} is not in the years 1 to 9999, which are those "
                 "of Python; name the output row by other columns"
             ) from error
+
+
+def _of_process(value: dt.datetime) -> dt.datetime:
+    """A naive time in the zone of the process; ``fold`` tells hours apart that come twice."""
+    return value.astimezone()
 
 
 def _zone(name: str) -> dt.tzinfo:

@@ -47,7 +47,7 @@ def local_frame(
     The user's session stays the active one.
     """
     with as_active(session), classes_kept():
-        return session.createDataFrame(rows, schema).coalesce(1)
+        return session.createDataFrame(rows.combine_chunks(), schema).coalesce(1)
 
 
 def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:

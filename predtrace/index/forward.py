@@ -10,6 +10,7 @@ import numpy as np
 
 from predtrace.arrays.boxes import Ints
 from predtrace.engines.base import ScanRequest, TargetLink, Targets
+from predtrace.engines.query import FILE, ROW
 from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError, TargetError
 from predtrace.index.asking import stored_index
@@ -126,8 +127,8 @@ def _given_rows(source: Source, rows: Any) -> Ints:
 
     known = RowNumbers(source)
     if isinstance(rows, (pa.Table, pa.RecordBatch)):
-        return known.of(rows)
-    numbers = np.atleast_1d(np.asarray(rows))
+        return known.of(_checked_rows(source, rows))
+    numbers = np.ravel(np.asarray(rows))
     if numbers.dtype.kind not in "iu" and len(numbers):
         raise TargetError("rows are given by their numbers, or as a table of file and row")
     if len(source.files) > 1:
@@ -138,6 +139,29 @@ def _given_rows(source: Source, rows: Any) -> Ints:
     if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(known):
         raise TargetError(f"source {source.name} has rows 0 to {len(known) - 1}")
     return numbers.astype(np.int64)
+
+
+def _checked_rows(source: Source, rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+    """Rows given by file and row, if the source has them all; else raises TargetError."""
+    import pyarrow as pa
+
+    if not {FILE, ROW} <= set(rows.schema.names):
+        raise TargetError(
+            "a table of rows has the columns file and row (as row_ids() gives them), not "
+            + ", ".join(rows.schema.names)
+        )
+    if not pa.types.is_integer(rows.schema.field(ROW).type) or rows.column(ROW).null_count:
+        raise TargetError("the column row of a table of rows has whole numbers, and no NULL")
+    counts = {file.path: file.rows or 0 for file in source.files}
+    given = pa.table({FILE: rows.column(FILE).cast(pa.string()), ROW: rows.column(ROW)})
+    for found in given.group_by(FILE).aggregate([(ROW, "min"), (ROW, "max")]).to_pylist():
+        file, low, high = found[FILE], found[f"{ROW}_min"], found[f"{ROW}_max"]
+        if file not in counts:
+            raise TargetError(f"{file} is no file of source {source.name}")
+        if not 0 <= low <= high < counts[file]:
+            has = f"rows 0 to {counts[file] - 1}" if counts[file] else "no rows"
+            raise TargetError(f"{file} has {has}, and no row {low if low < 0 else high}")
+    return rows
 
 
 def _selected_rows(
