@@ -290,11 +290,11 @@ def _restricted(
 def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
     """Raise NonDeterministicError if computing a node again may give other rows.
 
-    Whether limits do, engines find out.
+    Whether limits do, and sums of integers as doubles, engines find out.
     """
-    from predtrace.inference.replay import unrepeatable
+    from predtrace.inference.repeating import unrepeatable
 
-    for operator in unrepeatable(graph, node, limits=False):
+    for operator in unrepeatable(graph, node, for_sure=True):
         name = type(operator).__name__
         where = f" ({operator.origin.text})" if operator.origin else ""
         raise NonDeterministicError(

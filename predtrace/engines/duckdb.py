@@ -59,6 +59,7 @@ from predtrace.engines.limits import refuse_choices
 from predtrace.engines.query import FILE, Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
+from predtrace.engines.rounding import refuse_rounding
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.values import never_null, row_literals, with_file_dictionary
 from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
@@ -329,6 +330,7 @@ class DuckDBEvaluation:
                 rows = trees.table(name)
             scans[node] = rows
         refuse_choices(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
+        refuse_rounding(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
         return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:

@@ -36,6 +36,7 @@ from predtrace.engines.limits import refuse_choices
 from predtrace.engines.query import Bound, Queries
 from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
+from predtrace.engines.rounding import refuse_rounding
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
 from predtrace.engines.spark_rows import SparkRows
 from predtrace.engines.spark_source import (
@@ -333,6 +334,7 @@ class SparkEvaluation:
             for node, request in link.scans.items()
         }
         refuse_choices(link.graph, link.node, self._dialect, scans, self._value)
+        refuse_rounding(link.graph, link.node, self._dialect, scans, self._value)
         return plan_query(link.graph, link.node, self._dialect, scans).subquery(copy=False)
 
     def _value(self, query: exp.Query) -> Any:

@@ -14,13 +14,13 @@ from predtrace.inference.plan import (
     Step,
 )
 from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
+from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.sizes import Sizes
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, Limit, Operator, Scan
+from pushdown.operators import Scan
 from pushdown.rules.base import MINIMAL
 from symbolic.expr import Column, Expr
-from symbolic.functions import AGGREGATES
-from symbolic.types import Float, comparable, type_name
+from symbolic.types import comparable, type_name
 
 
 def infer(
@@ -162,7 +162,7 @@ class _Inference:
                 predicate=rebind(visit.above, region.binding),
                 parent=region.binding,
                 why=self._why(choice, failing),
-                inline=self._unrepeatable(visit.node),
+                inline=bool(unrepeatable(self._graph, visit.node)),
                 estimated_rows=self._sizes.rows(visit.node),
                 estimated_bytes=self._sizes.bytes(visit.node, choice.columns),
             )
@@ -184,10 +184,6 @@ class _Inference:
             f"the predicate above operator {failing} ({operator}) does not pin what decides "
             f"which rows pass it; {place}"
         )
-
-    def _unrepeatable(self, node: int) -> bool:
-        """Whether another run may give other values: a limit's choice, a float sum's rounding."""
-        return any(is_unrepeatable(self._graph[below]) for below in self._graph.top_down(node))
 
     def _record_step(self, region: _Region, visit: Visit, lost: str) -> None:
         assert visit.pushed is not None
@@ -239,18 +235,3 @@ def _verdict_reason(visit: Visit) -> str:
     if any(visit.pushed.undecided):
         return "the solver could not decide within its budget whether it adds rows"
     return "it may select rows that are not lineage"
-
-
-def is_unrepeatable(operator: Operator) -> bool:
-    """Whether another run of the operator may give other rows: a limit, a sum of floats."""
-    match operator:
-        case Limit():
-            return True
-        case GroupBy(aggregations=aggregations):
-            # Floating-point addition depends on the order of the rows.
-            return any(
-                isinstance(aggregation.column.type, Float)
-                and not AGGREGATES[aggregation.call.function].attained
-                for aggregation in aggregations
-            )
-    return False

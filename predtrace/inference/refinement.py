@@ -34,7 +34,8 @@ from predtrace.inference.plan import PRECISE, RefinedPlan, ValueSet
 from predtrace.inference.planner import infer_unstored
 from predtrace.inference.precise import Pushdown, Visit, row_selection
 from predtrace.inference.reduction import Ties, fully_reduced
-from predtrace.inference.replay import sufficient, unrepeatable
+from predtrace.inference.repeating import unrepeatable
+from predtrace.inference.replay import sufficient
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
 from pushdown.rules.groups import attains

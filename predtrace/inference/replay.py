@@ -22,8 +22,6 @@ from pushdown.operators import (
     AntiJoin,
     Filter,
     InnerJoin,
-    Limit,
-    Operator,
     OuterJoin,
     Scan,
     SemiJoin,
@@ -111,15 +109,3 @@ def _is_null_test(term: Expr) -> bool:
         case Call(function="is_not_null", args=(Column(),)):
             return True
     return False
-
-
-def unrepeatable(graph: OperatorGraph, top: int, *, limits: bool = True) -> tuple[Operator, ...]:
-    """The operators under `top` whose results another run need not repeat.
-
-    Without `limits` only those of which that is known: a limit repeats if no rows that
-    differ tie at its cut, which the data say.
-    """
-    from predtrace.inference.planner import is_unrepeatable
-
-    found = (op for node in graph.top_down(top) if is_unrepeatable(op := graph[node]))
-    return tuple(op for op in found if limits or not isinstance(op, Limit))

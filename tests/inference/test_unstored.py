@@ -26,7 +26,8 @@ from predtrace.inference.plan import (
 )
 from predtrace.inference.precise import Pushdown
 from predtrace.inference.refinement import infer_refinement
-from predtrace.inference.replay import infer_replays, sufficient, unrepeatable
+from predtrace.inference.repeating import unrepeatable
+from predtrace.inference.replay import infer_replays, sufficient
 from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
