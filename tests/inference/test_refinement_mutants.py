@@ -11,6 +11,7 @@ import pytest
 from predtrace.inference import conditions, reduction
 from predtrace.inference.plan import PRECISE
 from predtrace.inference.refinement import infer_refinement
+from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,
     Aggregation,
@@ -228,6 +229,10 @@ ACROSS: dict[str, tuple[type[Operator], Operator]] = {
 }
 
 
+def nothing_padded(graph: OperatorGraph, top: int) -> set[int]:
+    return set()
+
+
 @pytest.mark.parametrize("name", ACROSS)
 def test_conditions_of_joins_that_pass_other_rows_are_noticed(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -236,6 +241,23 @@ def test_conditions_of_joins_that_pass_other_rows_are_noticed(
     example = pipeline(LEFT, RIGHT, operator, keep(2, 3, V), tables=TABLES)
     check_refined(example)
     monkeypatch.setattr(conditions, "JOINING", (*conditions.JOINING, kind))
+    monkeypatch.setattr(conditions, "_padded", nothing_padded)
+    with pytest.raises(AssertionError, match="lineage rows are missing"):
+        check_refined(example)
+
+
+@pytest.mark.parametrize("kind", ["left", "full"])
+def test_conditions_that_padded_rows_satisfy_are_noticed(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepting = call("or", call("is_null", K2), SMALLER)
+    example = pipeline(
+        LEFT, RIGHT, OuterJoin(id=2, left=0, right=1, condition=call("eq", V, V2), kind=kind),
+        Filter(id=3, input=2, condition=accepting), keep(3, 4, V),
+        tables=TABLES,
+    )  # fmt: skip
+    check_refined(example)
+    monkeypatch.setattr(conditions, "_padded", nothing_padded)
     with pytest.raises(AssertionError, match="lineage rows are missing"):
         check_refined(example)
 
