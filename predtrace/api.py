@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predtrace.active_session import active_session
+from predtrace.boundary import of_record
 from predtrace.commit import Commit
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.files import check_stored
@@ -284,7 +285,8 @@ class JobHandle:
         from predtrace.engines.values import stored_table
 
         stored = self._stored_output()
-        return stored_table(stored, self.folder, self._names)
+        with of_record(self.id):
+            return stored_table(stored, self.folder, self._names)
 
     @property
     def _names(self) -> list[str]:
@@ -322,7 +324,8 @@ class JobHandle:
         SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._spark
-        return ask(self.record, self.folder, target, mode, engine, aggregates, session)
+        with of_record(self.id):
+            return ask(self.record, self.folder, target, mode, engine, aggregates, session)
 
     def build_intermediates(
         self, engine: str = "auto", spark: SparkSession | None = None
@@ -336,7 +339,8 @@ class JobHandle:
         """
         from predtrace.building import build
 
-        self._record = build(self.record, self.folder, engine, spark or self._spark)
+        with of_record(self.id):
+            self._record = build(self.record, self.folder, engine, spark or self._spark)
         return self
 
     def build_index(
@@ -363,18 +367,19 @@ class JobHandle:
         from predtrace.index.building import LIMIT, build_index
         from predtrace.index.summary import summary
 
-        index = build_index(
-            self.record,
-            self.folder,
-            targets=targets,
-            scans=scans,
-            aggregates=aggregates,
-            limit=LIMIT if limit is None else limit,
-            engine=engine,
-            spark=spark or self._spark,
-            steps=steps or (lambda name: nullcontext()),
-        )
-        return summary(self.record, index)
+        with of_record(self.id):
+            index = build_index(
+                self.record,
+                self.folder,
+                targets=targets,
+                scans=scans,
+                aggregates=aggregates,
+                limit=LIMIT if limit is None else limit,
+                engine=engine,
+                spark=spark or self._spark,
+                steps=steps or (lambda name: nullcontext()),
+            )
+            return summary(self.record, index)
 
     def forward(
         self,
@@ -395,17 +400,18 @@ class JobHandle:
         """
         from predtrace.index.forward import forward
 
-        return forward(
-            self.record,
-            self.folder,
-            scan,
-            where,
-            rows,
-            self.output_arrow,
-            aggregates=aggregates,
-            engine=engine,
-            spark=spark or self._spark,
-        )
+        with of_record(self.id):
+            return forward(
+                self.record,
+                self.folder,
+                scan,
+                where,
+                rows,
+                self.output_arrow,
+                aggregates=aggregates,
+                engine=engine,
+                spark=spark or self._spark,
+            )
 
     def __repr__(self) -> str:
         return f"<JobHandle {self.id}>"

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predtrace.boundary import of_record
 from predtrace.engines.base import (
     Answering,
     Opener,
@@ -71,7 +72,7 @@ class Question:
     @cached_property
     def targets(self) -> Targets:
         """The target rows, full output rows."""
-        with self.timed("find the target rows"):
+        with of_record(self.job.id), self.timed("find the target rows"):
             return self._find_targets()
 
     @cached_property
@@ -120,6 +121,11 @@ class SourceRows:
         return self._source.name
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the source lies, as the job recorded it."""
+        return self._source.roots
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The source's columns."""
         return tuple(column.name for column in self._requests[0].columns)
@@ -132,7 +138,7 @@ class SourceRows:
     def _reading(self, step: str, *, values: bool = True) -> Iterator[Rows]:
         if values or not self._question.looks_up(self._requests):
             check_snapshot(self._source)
-        with self._question.timed(f"{step} {self.name}"):
+        with of_record(self._question.job.id), self._question.timed(f"{step} {self.name}"):
             yield self._rows
 
     @cached_property
@@ -166,11 +172,11 @@ class SourceRows:
 
     def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows as a stream of Arrow batches, for answers larger than memory."""
-        check_snapshot(self._source)
         some = False
-        for batch in self._rows.to_batches(columns):
-            some |= batch.num_rows > 0
-            yield batch
+        with self._reading("read") as rows:
+            for batch in rows.to_batches(columns):
+                some |= batch.num_rows > 0
+                yield batch
         if not some:
             self._refuse_nothing(())
 
@@ -236,7 +242,8 @@ class SourceRows:
 
     def query_sql(self) -> str:
         """The query that the engine runs for the rows, to read."""
-        return self._rows.sql()
+        with of_record(self._question.job.id):
+            return self._rows.sql()
 
     def __len__(self) -> int:
         return self.count()
@@ -270,7 +277,8 @@ class ScanRows(SourceRows):
         Values of the bound row stand in it if there is one such row, else they show as
         columns of ``bound``: the target rows, or the rows of a stored intermediate.
         """
-        return self._question.evaluation.predicate_sql(self._requests[0])
+        with of_record(self._question.job.id):
+            return self._question.evaluation.predicate_sql(self._requests[0])
 
 
 class Lineage:
@@ -448,7 +456,7 @@ class Lineage:
         )
 
     def explain(self) -> str:
-        """How the answer comes about: mode, engine, predicates, and the reason of each label."""
+        """How the answer comes about: mode, engine, files, predicates, reasons of the labels."""
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
         lines += [f"note: {one_line(note)}" for note in self.notes]
         if self.passes is not None:
@@ -461,6 +469,7 @@ class Lineage:
             alias = f" as {scan.alias}" if scan.alias and scan.alias != scan.table else ""
             name = f"{scan.table}[{scan.occurrence}]{alias}"
             lines.append(printable(f"{name}: {scan.label}{reason}"))
+            lines.append(printable(f"  from {', '.join(scan.paths)}"))
             if not self._question.looks_up(scan._requests):
                 source = "target rows" if scan.plan.binding == 0 else "intermediate"
                 number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.errors import TargetError
+from predtrace.printable import one_line
 
 if TYPE_CHECKING:
     from predtrace.report.answers import ScanReport
@@ -30,6 +31,7 @@ def answer(
     """`predtrace lineage`: show, or write, the source rows behind target rows."""
     import predtrace
     from predtrace.report.answers import AnswerReport, evaluate_scan, scan_label
+    from predtrace.report.folders import folder_names
 
     progress = Progress()
     with progress.step("open the job"):
@@ -40,16 +42,20 @@ def answer(
     shown = _columns_by_scan(found.scans, columns)
     scans: list[ScanReport] = []
     names = [scan.name for scan in found.scans]
-    for scan in found.scans:
-        name = scan_label(scan.name, scan.occurrence, names)
+    labels = [scan_label(scan.name, scan.occurrence, names) for scan in found.scans]
+    folders = folder_names(labels)
+    for scan, name, folder in zip(found.scans, labels, folders, strict=True):
         with progress.step(name):
             if style != "parquet":
                 scans.append(evaluate_scan(scan, name, limit, shown[scan.node]))
             if out is not None:
-                scan.write_parquet(str(out / name))
+                scan.write_parquet(str(out / folder))
     if style == "parquet":
         console = new_console()
         console.print(f"The lineage rows are in {out}, a folder a scan", markup=False)
+        for name, folder in zip(labels, folders, strict=True):
+            if name != folder:
+                console.print(f"{one_line(name)}: in the folder {folder}", markup=False)
         print_times(console, progress.timings)
         return
     report = AnswerReport(

@@ -26,14 +26,17 @@ from predtrace.jobs.fields import (
     decode_struct,
     encode_struct,
 )
+from predtrace.jobs.formats import lies_under, obstacle
 from predtrace.jobs.model import Job, StoredResult
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy
+from pushdown.operators import GroupBy, Scan
 from symbolic.expr import Call, Expr
 from symbolic.functions import AGGREGATES, FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
+_MOST = 1 << 48
+"""More bytes, or rows, than files have."""
 SCHEMA = 3
 """2 added stored tables that number output rows, 3 checksums of stored files and settings."""
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
@@ -166,7 +169,7 @@ def _decode_body(body: Any) -> Job:
 
 def _check(job: Job) -> None:
     """What must hold beyond the types of the fields. Raises Malformed."""
-    for check in (_check_graph, _check_plans, _check_folders, _check_numbers):
+    for check in (_check_graph, _check_sources, _check_plans, _check_folders, _check_numbers):
         check(job)
 
 
@@ -182,6 +185,27 @@ def _check_graph(job: Job) -> None:
         for aggregation in operator.aggregations if isinstance(operator, GroupBy) else ():
             if aggregation.call.function not in AGGREGATES:
                 raise Malformed(f"there is no aggregate {aggregation.call.function!r}")
+
+
+def _check_sources(job: Job) -> None:
+    names = [source.name for source in job.sources]
+    if len(set(names)) != len(names):
+        raise Malformed("two sources have one name")
+    for operator in job.graph:
+        if isinstance(operator, Scan) and operator.table not in names:
+            raise Malformed(f"there is no source {operator.table!r}, which is scanned")
+    for source in job.sources:
+        found = obstacle(source.format, source.options, source.roots)
+        if found is not None:
+            raise Malformed(f"source {source.name!r}: {found}")
+        for path in (*source.roots, *(file.path for file in source.files)):
+            if not path.startswith("/") or _goes_up(path):
+                raise Malformed(f"source {source.name!r}: {path!r} is not a whole local path")
+        for file in source.files:
+            if not any(lies_under(file.path, root) for root in source.roots):
+                raise Malformed(f"source {source.name!r}: {file.path!r} is under none of its paths")
+            if not 0 <= file.size <= _MOST or not 0 <= (file.rows or 0) <= _MOST:
+                raise Malformed(f"source {source.name!r}: {file.path!r} cannot be so large")
 
 
 def _check_plans(job: Job) -> None:
@@ -203,6 +227,9 @@ def _check_plans(job: Job) -> None:
 
 
 def _check_folders(job: Job) -> None:
+    given = OperatorGraph(job.graph, job.root).output()
+    if job.output is not None and job.output.columns != given:
+        raise Malformed("the stored output has other columns than the pipeline")
     results: list[StoredResult] = [stored.result for stored in job.intermediates]
     if job.output is not None:
         results.append(job.output)
@@ -219,7 +246,11 @@ def _check_folders(job: Job) -> None:
 
 def _leads_out(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.is_absolute() or ".." in path.parts or not path.parts
+    return path.is_absolute() or not path.parts or "\\" in name or _goes_up(name)
+
+
+def _goes_up(path: str) -> bool:
+    return ".." in PurePosixPath(path).parts or "\0" in path
 
 
 def _check_numbers(job: Job) -> None:

@@ -24,6 +24,10 @@ class ScanAnswer(Protocol):
     occurrence: int
 
     @property
+    def paths(self) -> Sequence[str]:
+        """Where the source lies."""
+
+    @property
     def label(self) -> str:
         """``precise`` or ``superset``."""
 
@@ -51,6 +55,7 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
     rows: Any
     seconds: float
     predicate: str
+    paths: tuple[str, ...]
 
 
 class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +92,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
                     "reason": scan.reason,
                     "count": scan.count,
                     "seconds": scan.seconds,
+                    "paths": list(scan.paths),
                     "predicate": scan.predicate,
                     **rows_data(scan.rows),
                 }
@@ -137,6 +143,7 @@ def evaluate_scan(
         rows=rows,
         seconds=time.perf_counter() - started,
         predicate=scan.predicate_sql(),
+        paths=tuple(scan.paths),
     )
 
 
@@ -152,6 +159,7 @@ def _print_scan(scan: ScanReport, console: Console) -> None:
             f": {number(scan.count)} {rows}, ",
             (label, _style(scan.label)),
             (f", {duration(scan.seconds)}", "dim"),
+            (f", from {printable(', '.join(scan.paths))}", "dim"),
         )
     )
     if scan.count and scan.rows.num_columns:

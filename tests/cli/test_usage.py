@@ -39,6 +39,7 @@ ROWS = pa.table(
 class ScanStandIn:
     name, occurrence, label, reason = "orders", 1, "superset", "the semi join: not proved"
     node, columns = 5, tuple(ROWS.column_names)
+    paths = ("/data/orders.parquet",)
 
     def count(self) -> int:
         return 3

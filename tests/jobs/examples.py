@@ -207,6 +207,7 @@ def jobs(draw: st.DrawFn) -> Job:
     return msgspec.structs.replace(
         example_job(query=draw(st.text())),
         graph=graph,
+        sources=(source("t"),),
         plans=(plan,),
         intermediates=(),
         output=None,

@@ -15,7 +15,7 @@ from predtrace.jobs.model import Job, OutputFile, OutputNumbers, OutputValue
 from pushdown.operators import Filter, Scan
 from symbolic.expr import Call, Column, Literal, call
 from symbolic.types import LONG, STRING
-from tests.jobs.examples import example_job, expressions, jobs
+from tests.jobs.examples import example_job, expressions, jobs, source
 
 
 def edited(job: Job, *path: str | int, value: object) -> bytes:
@@ -77,7 +77,12 @@ def test_deep_expressions() -> None:
         Scan(id=1, table="t", occurrence=1, columns=(column,)),
     )
     job = msgspec.structs.replace(
-        example_job(), graph=graph, plans=(), intermediates=(), output=None
+        example_job(),
+        graph=graph,
+        sources=(source("t"),),
+        plans=(),
+        intermediates=(),
+        output=None,
     )
     read = decode_job(encode_job(job), "job.json").graph[0]
     assert isinstance(read, Filter)

@@ -21,6 +21,7 @@ from predtrace.frontends.spark.catalyst import (
 )
 from predtrace.frontends.spark.leaves import Leaf
 from predtrace.frontends.spark.tree import Node
+from predtrace.jobs.formats import obstacle
 from predtrace.jobs.model import Source, SourceFile
 from symbolic.expr import Column
 
@@ -198,7 +199,16 @@ class SourceBook:
         self._columns: dict[str, tuple[Column, ...]] = {}
 
     def enter(self, relation: FileRelation, columns: tuple[Column, ...]) -> None:
-        """Note a read; raises SourceError when another source has the same name."""
+        """Note a read.
+
+        Raises SourceError when another source has the same name, UnsupportedOperatorError for
+        options that jobs are not read with.
+        """
+        found = obstacle(relation.format, dict(relation.options), relation.roots)
+        if found is not None:
+            raise UnsupportedOperatorError(
+                f"source {relation.name} cannot be traced: {found}; read it without that"
+            )
         known = self._relations.setdefault(relation.name, relation)
         self._columns.setdefault(relation.name, columns)
         if (known.roots, known.format) != (relation.roots, relation.format):

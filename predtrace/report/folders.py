@@ -1,0 +1,33 @@
+"""Names of folders for names of scans, which are text from queries and records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_PLAIN = frozenset("._-[]() ")
+_LONGEST = 100
+"""Bytes of a name; file systems take 255."""
+
+
+def folder_names(names: Sequence[str]) -> list[str]:
+    """A folder's name for each, told apart also where case does not count.
+
+    Letters, digits and some signs stay; whatever could lead elsewhere, or be hidden, does not.
+    """
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        plain = _plain(name)
+        own, number = plain, 1
+        while own.casefold() in taken:
+            number += 1
+            own = f"{plain}~{number}"
+        taken.add(own.casefold())
+        found.append(own)
+    return found
+
+
+def _plain(name: str) -> str:
+    kept = "".join(char if char.isalnum() or char in _PLAIN else "_" for char in name)
+    short = kept.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .")
+    return f"_{short}" if not short or short[0] in ". " else short
