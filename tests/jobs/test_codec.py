@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from predtrace.errors import JobFormatError, StoreError
 from predtrace.jobs.codec import SCHEMA, NodeWriter, decode_job, encode_job
@@ -38,16 +38,19 @@ def test_round_trip() -> None:
 
 
 @given(jobs())
+@settings(deadline=None)
 def test_round_trip_of_any_job(job: Job) -> None:
     assert decode_job(encode_job(job), "job.json") == job
 
 
 @given(jobs())
+@settings(deadline=None)
 def test_encoding_depends_on_the_content_only(job: Job) -> None:
     assert encode_job(decode_job(encode_job(job), "job.json")) == encode_job(job)
 
 
 @given(expressions)
+@settings(deadline=None)
 def test_equal_expressions_are_stored_once(expr: msgspec.Struct) -> None:
     writer = NodeWriter()
     first = writer.add(expr)
