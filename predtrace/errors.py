@@ -51,5 +51,9 @@ class ArrayLineageError(PredTraceError):
     """A lineage relation, capture or query does not fit the arrays it is about."""
 
 
+class LineageLostWarning(UserWarning):
+    """Cells of a tracked array have become plain numbers, whose lineage is not recorded."""
+
+
 class ArrayFormatError(StoreError):
     """Stored array lineage is corrupt, truncated, or of a newer version."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from predtrace.arrays.tracked.array import LineageArray
     from predtrace.arrays.tracked.decorator import track
     from predtrace.arrays.tracked.session import Tracking, tracking
+    from predtrace.arrays.tracked.views import as_strided
     from predtrace.arrays.weights import significant
 
 _HOMES = {
@@ -55,6 +56,7 @@ _HOMES = {
     "significant": "weights",
     "track": "tracked.decorator",
     **dict.fromkeys(("Tracking", "tracking"), "tracked.session"),
+    "as_strided": "tracked.views",
 }
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "TableIndex",
     "TrackedArray",
     "Tracking",
+    "as_strided",
     "black_box",
     "compress",
     "follow",

@@ -14,8 +14,9 @@ import networkx as nx
 
 from predtrace.arrays.answers import Answer, combined
 from predtrace.arrays.boxes import Shape
-from predtrace.arrays.catalogue import Catalogue, LineageEntry
+from predtrace.arrays.catalogue import ArrayEntry, LineageEntry
 from predtrace.arrays.cells import Cells
+from predtrace.arrays.ledger import Ledger
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.query import Direction
 from predtrace.errors import ArrayLineageError
@@ -24,21 +25,22 @@ Hop = Callable[[str, Cells, Direction], Cells]
 """From cells to the related ones, by the key of a table."""
 
 
-def follow_all(catalogue: Catalogue, start: str, end: str, cells: Cells, hop: Hop) -> Answer:
+def follow_all(ledger: Ledger, start: str, end: str, cells: Cells, hop: Hop) -> Answer:
     """The cells of `end` that are related to `cells` of `start` along any path.
 
     What an array may have come from besides what is recorded (`ArrayEntry.gap`) makes the
     answer `observed`. Raises ArrayLineageError if the arrays came from each other.
     """
-    graph = _graph(catalogue.lineage)
-    shapes = {array.name: array.shape for array in catalogue.arrays}
+    graph = ledger.graph()
+    arrays = ledger.catalogue.arrays
+    shapes = {array.name: array.shape for array in arrays}
     backward, forward = (_between(graph, *ends) for ends in ((start, end), (end, start)))
     if backward and forward and start != end:
         raise _circular(start, end)
     direction = Direction.backward if backward else Direction.forward
     nodes = backward or forward
     if not nodes:
-        gaps = _gaps(catalogue, graph, {start, end})
+        gaps = _gaps(arrays, graph, {start, end})
         said = (Quality.PRECISE, "")
         return combined(Cells.nothing(shapes[end]), [said, *gaps])
     ordered = _ordered(graph.subgraph(nodes))
@@ -46,18 +48,7 @@ def follow_all(catalogue: Catalogue, start: str, end: str, cells: Cells, hop: Ho
         ordered.reverse()
     reached, grounds = _spread(graph, ordered, shapes, {start: cells}, direction, hop)
     later = start if direction is Direction.backward else end
-    return combined(reached[end], [*grounds, *_gaps(catalogue, graph, {later})])
-
-
-def _graph(lineage: Iterable[LineageEntry]) -> nx.DiGraph:
-    """Edges from outputs to inputs, each with its tables' entries."""
-    graph = nx.DiGraph()
-    for entry in lineage:
-        if graph.has_edge(entry.output, entry.input):
-            graph[entry.output][entry.input]["entries"].append(entry)
-        else:
-            graph.add_edge(entry.output, entry.input, entries=[entry])
-    return graph
+    return combined(reached[end], [*grounds, *_gaps(arrays, graph, {later})])
 
 
 def _between(graph: nx.DiGraph, output: str, input: str) -> set[str]:
@@ -117,7 +108,7 @@ def _neighbours(
 
 
 def _gaps(
-    catalogue: Catalogue, graph: nx.DiGraph, ends: Iterable[str]
+    arrays: Iterable[ArrayEntry], graph: nx.DiGraph, ends: Iterable[str]
 ) -> Iterator[tuple[Quality, str]]:
     """What may be missing: the marks of all arrays that these came from.
 
@@ -128,6 +119,6 @@ def _gaps(
     for end in ends:
         if end in graph:
             behind |= nx.descendants(graph, end)
-    for array in catalogue.arrays:
+    for array in arrays:
         if array.gap and array.name in behind:
             yield Quality.OBSERVED, array.gap

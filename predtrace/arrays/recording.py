@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry, OperationEntry
+from predtrace.arrays.catalogue import ArrayEntry, LineageEntry, OperationEntry
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.reuse.basis import Basis
@@ -59,17 +59,3 @@ class Recording:
         for flow, key in zip(self.flows, keys, strict=True):
             pair = names[flow.output], self.inputs[flow.input]
             yield LineageEntry(*pair, key, number, flow.quality, flow.reason, flow.basis)
-
-
-def free_names(catalogue: Catalogue, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names that no array has: the wanted ones, with a number where they are taken."""
-    taken = {array.name for array in catalogue.arrays}
-    names = []
-    for name in wanted:
-        free, number = name, 1
-        while free in taken:
-            number += 1
-            free = f"{name}#{number}"
-        taken.add(free)
-        names.append(free)
-    return tuple(names)

@@ -11,13 +11,15 @@ that a process that is killed leaves the folder as it was.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from predtrace.arrays.catalogue import Catalogue, decode_catalogue, encode_catalogue
 from predtrace.arrays.files import sole_writer, sweep, write_whole
 from predtrace.arrays.format import decode, encode
+from predtrace.arrays.ledger import Ledger
+from predtrace.arrays.recording import Recording
 from predtrace.arrays.relation import LineageTable
 from predtrace.errors import StoreError
 
@@ -35,11 +37,14 @@ class Shelf(Protocol):
     def __str__(self) -> str:
         """The place, for messages."""
 
-    def read(self) -> Catalogue:
-        """The catalogue; an empty one at first."""
+    ledger: Ledger
+    """What is known of the catalogue: as it was read, with the changes made since."""
 
-    def change(self, change: Change) -> Catalogue:
+    def change(self, change: Change) -> None:
         """Change the catalogue as it is now, other processes' entries included."""
+
+    def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
+        """Add a call, whose tables are kept under `keys`; the names of the arrays it made."""
 
     def save(self, table: LineageTable) -> str:
         """Keep a table; the key that it is found by."""
@@ -56,6 +61,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.ledger = Ledger(self.read())
 
     def __str__(self) -> str:
         return str(self.path)
@@ -71,7 +77,7 @@ class Folder:
             raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
         return decode_catalogue(data, str(path))
 
-    def change(self, change: Change) -> Catalogue:
+    def change(self, change: Change) -> None:
         """Change the catalogue on disk, one process at a time."""
         try:
             (self.path / TABLES).mkdir(parents=True, exist_ok=True)
@@ -84,7 +90,20 @@ class Folder:
                     write_whole(self.path / CATALOGUE, encode_catalogue(changed))
         except OSError as error:
             raise self._unwritable(error) from error
-        return changed
+        self.ledger = Ledger(changed)
+
+    def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
+        """Add a call."""
+        names: tuple[str, ...] = ()
+
+        def added(present: Catalogue) -> Catalogue:
+            nonlocal names
+            ledger = Ledger(present)
+            names = ledger.add(made, keys)
+            return ledger.catalogue
+
+        self.change(added)
+        return names
 
     def save(self, table: LineageTable) -> str:
         """Write a table unless it is there; its digest."""
@@ -126,20 +145,19 @@ class Memory:
     """A shelf that lasts as long as the object."""
 
     def __init__(self) -> None:
-        self._catalogue = Catalogue()
+        self.ledger = Ledger(Catalogue())
         self._tables: dict[str, LineageTable] = {}
 
     def __str__(self) -> str:
         return "memory"
 
-    def read(self) -> Catalogue:
-        """The catalogue."""
-        return self._catalogue
-
-    def change(self, change: Change) -> Catalogue:
+    def change(self, change: Change) -> None:
         """Change the catalogue."""
-        self._catalogue = change(self._catalogue)
-        return self._catalogue
+        self.ledger = Ledger(change(self.ledger.catalogue))
+
+    def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
+        """Add a call."""
+        return self.ledger.add(made, keys)
 
     def save(self, table: LineageTable) -> str:
         """Keep a table under the next number."""

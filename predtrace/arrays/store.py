@@ -36,7 +36,7 @@ from predtrace.arrays.cells import Cells
 from predtrace.arrays.paths import follow_all
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.query import Direction, TableIndex
-from predtrace.arrays.recording import Recording, free_names
+from predtrace.arrays.recording import Recording
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.reuse.labels import (
     DoubtfulLineage,
@@ -64,8 +64,16 @@ class ArrayStore:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
         self.shelf: Shelf = Memory() if self.path is None else Folder(self.path)
-        self.catalogue = self.shelf.read()
         self._index = lru_cache(maxsize=_KEPT_INDEXES)(self._load)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """All that the store knows but for the tables themselves."""
+        return self.shelf.ledger.catalogue
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is an array of this name."""
+        return self.shelf.ledger.array(name) is not None
 
     def array(self, name: str, shape: Sequence[int]) -> TrackedArray:
         """Define an array; defining it again with the same shape changes nothing.
@@ -218,7 +226,11 @@ class ArrayStore:
         """
         here, there = self._array(start), self._array(end)
         chosen = as_cells(here.shape, cells)
-        return follow_all(self.catalogue, here.name, there.name, chosen, self._hop)
+        return follow_all(self.shelf.ledger, here.name, there.name, chosen, self._hop)
+
+    def origins(self, array: Named) -> tuple[str, ...]:
+        """The sources that an array came from by any path, in the order of their definition."""
+        return self.shelf.ledger.origins(self._array(array).name)
 
     def record(self, made: Recording) -> tuple[str, ...]:
         """Record a call together with the arrays that it made; the names that these got.
@@ -226,21 +238,7 @@ class ArrayStore:
         An array whose name is taken gets a number behind it. Unlike with `register_operation`,
         inputs are names that are known to exist, and nothing is checked.
         """
-        keys = [self.shelf.save(flow.table) for flow in made.flows]
-        names: tuple[str, ...] = ()
-
-        def add(catalogue: Catalogue) -> Catalogue:
-            nonlocal names
-            names = free_names(catalogue, [array.name for array in made.outputs])
-            number = len(catalogue.operations)
-            return Catalogue(
-                (*catalogue.arrays, *made.named(names)),
-                (*catalogue.operations, made.operation(names)),
-                (*catalogue.lineage, *made.entries(names, keys, number)),
-            )
-
-        self._change(add)
-        return names
+        return self.shelf.add(made, [self.shelf.save(flow.table) for flow in made.flows])
 
     def tables(self, output: Named, input: Named) -> list[LineageTable]:
         """The compressed lineage recorded between two arrays."""
@@ -284,9 +282,9 @@ class ArrayStore:
 
     def _array(self, one: Named) -> TrackedArray:
         name = one if isinstance(one, str) else one.name
-        for entry in self.catalogue.arrays:
-            if entry.name == name:
-                return TrackedArray(entry.name, entry.shape)
+        entry = self.shelf.ledger.array(name)
+        if entry is not None:
+            return TrackedArray(entry.name, entry.shape)
         raise ArrayLineageError(
             f"there is no array {name!r} in {self.shelf}; define it with store.array(name, shape)"
         )
@@ -295,7 +293,7 @@ class ArrayStore:
         return TableIndex(self.shelf.load(key))
 
     def _change(self, change: Change) -> None:
-        self.catalogue = self.shelf.change(change)
+        self.shelf.change(change)
 
 
 def open_store(path: str | os.PathLike[str]) -> ArrayStore:

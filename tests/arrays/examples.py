@@ -185,6 +185,16 @@ EXAMPLES: dict[str, list[Example]] = {
     "vsplit": [lambda a: call(a(4, 2), 2)],
     "dsplit": [lambda a: call(a(2, 2, 4), 2)],
     "unstack": [lambda a: call(a(3, 2)), lambda a: call(a(3, 2), axis=1)],
+    "lib.stride_tricks.sliding_window_view": [
+        lambda a: call(a(6), 3),
+        lambda a: call(a(3, 4), (2, 2)),
+        lambda a: call(a(3, 4), 2, axis=-1),
+    ],
+    "lib.stride_tricks.as_strided": [
+        lambda a: call(a(6), (3, 2), (16, 8)),
+        lambda a: call(a(6), (2, 3), (8, 8)),
+        lambda a: call(a(2, 3), (3, 2), (8, 24)),
+    ],
     "reshape": [
         lambda a: call(a(2, 6), (3, 4)),
         lambda a: call(a(2, 3, 4), (2, -1)),

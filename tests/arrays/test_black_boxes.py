@@ -95,7 +95,7 @@ def asked(function: Any, x: np.ndarray, **how: Any) -> tuple[list[set[int]], arr
     """Per output cell the input cells, and an answer for its label."""
     with arrays.tracking() as t:
         result = arrays.black_box(function, **how)(t.array("a", x))
-    np.testing.assert_array_equal(np.asarray(result), function(x.copy()))
+    np.testing.assert_array_equal(result.values, function(x.copy()))
     answers = [result.lineage.backward(o, to="a") for o in np.ndindex(result.shape)]
     return [set(answer.cells().ravel().tolist()) for answer in answers], answers[0]
 

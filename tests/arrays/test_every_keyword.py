@@ -117,7 +117,7 @@ def test_keywords(name: str) -> None:
         assert tried, f"{name} was not called with {keyword}"
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if not name.endswith("as_strided")])
 def test_layouts(name: str) -> None:
     for number in range(len(EXAMPLES[name])):
         args, kwargs = arguments(name, number)

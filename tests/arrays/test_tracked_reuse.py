@@ -105,7 +105,7 @@ def test_what_values_decide_is_captured_every_time() -> None:
         "take": lambda a, n: np.take(a, n),
         "index": lambda a, n: a[n],
         "repeat": lambda a, n: np.repeat(a, n),
-        "plain": lambda a, n: np.repeat(a, np.asarray(n.values)),
+        "plain": lambda a, n: np.repeat(a, n.values),
         "where": lambda a, n: np.sum(a, where=n > 1),
     }
     for _ in range(30):

@@ -18,7 +18,7 @@ from predtrace.arrays import LineageArray, Quality
 from predtrace.arrays.capture.call import UntrackedCallError
 from predtrace.arrays.tracked.methods import REFUSED
 from predtrace.arrays.tracked.operations import carry_out
-from predtrace.errors import ArrayLineageError
+from predtrace.errors import ArrayLineageError, LineageLostWarning
 from tests.arrays.programs import ERRORS, moves, programs, run
 
 X = np.arange(12.0).reshape(3, 4)
@@ -46,7 +46,7 @@ def test_random_programs(program: Any) -> None:
                     with pytest.raises(ERRORS):
                         step(pool)
         for ours, numpys in zip(pool, expected, strict=True):
-            np.testing.assert_array_equal(np.asarray(ours), numpys)
+            np.testing.assert_array_equal(ours.values, numpys)
             assert ours.dtype == numpys.dtype
         for number, source in enumerate(sources):
             for cell in np.ndindex(source.shape):
@@ -66,7 +66,7 @@ def test_moved_cells_come_from_where_their_value_does(program: Any) -> None:
     with arrays.tracking() as t:
         pool = run([t.array(f"s{n}", source) for n, source in enumerate(sources)], steps)
         for moved in pool:
-            values = np.asarray(moved)
+            values = moved.values
             for cell in np.ndindex(values.shape):
                 for number, source in enumerate(sources):
                     answer = moved.lineage.backward([cell], to=f"s{number}")
@@ -93,7 +93,7 @@ def test_the_imaginary_part_is_half_of_every_cell() -> None:
         z.imag[...] = b
         assert cells(z.lineage.backward((1,), to="b")) == [1]
         assert cells(z.lineage.backward((1,), to="z")) == [1]
-        np.testing.assert_array_equal(np.asarray(z), np.full(3, 1 + 1j))
+        np.testing.assert_array_equal(z.values, np.full(3, 1 + 1j))
 
 
 def test_numbers_are_not_written_to_in_place() -> None:
@@ -116,7 +116,7 @@ def test_a_decorated_function() -> None:
 
     assert standardised.__doc__ == "Doc."
     found = standardised(X, weights=np.ones((4, 2)))
-    np.testing.assert_allclose(np.asarray(found["scores"]), (X - X.mean(axis=0)) @ np.ones((4, 2)))
+    np.testing.assert_allclose(found["scores"].values, (X - X.mean(axis=0)) @ np.ones((4, 2)))
     scores = found["scores"].lineage
     assert scores.backward((0, 1), to="table").count() == 12
     assert cells(scores.backward((0, 1), to="weights")) == [(k, 1) for k in range(4)]
@@ -162,7 +162,7 @@ def test_what_a_function_writes_into_its_arguments() -> None:
     x = X.copy()
     result = cleared(x, x)  # one array under two names
     assert x[0].tolist() == [0.0] * 4
-    np.testing.assert_array_equal(np.asarray(result), 2 * x)
+    np.testing.assert_array_equal(result.values, 2 * x)
     assert result.lineage.backward((0, 1), to="a").count() == 0
     with pytest.raises(ArrayLineageError, match="shares its memory"):
         cleared(x[1:], x[:-1])
@@ -209,7 +209,8 @@ def test_values_that_became_pythons_own_make_answers_observed(decide: Any) -> No
 def test_arrays_that_come_back_make_answers_observed() -> None:
     with arrays.tracking() as t:
         a, b = t.array("a", X), t.array("b", X)
-        left = np.asarray(a)
+        with pytest.warns(LineageLostWarning, match="'a'"):
+            left = np.asarray(a)
         plain, mixed, scaled = b * 2, b * left, b * left[0, 1]
         listed = np.add(b, left[0].tolist())
     assert plain.lineage.backward((0, 0), to="b").label is Quality.PRECISE
@@ -228,7 +229,7 @@ def test_arrays_that_come_back_make_answers_observed() -> None:
 def test_a_store_in_a_folder(tmp_path: Path) -> None:
     with arrays.tracking(tmp_path) as t:
         result = t.array("total", doubled(t.array("data", X)).sum(axis=1))
-        piecewise = np.piecewise(result, [np.asarray(result) > 30], [lambda v: v - v.min(), 0])
+        piecewise = np.piecewise(result, [result.to_numpy() > 30], [lambda v: v - v.min(), 0])
     store = arrays.open_store(tmp_path)
     assert cells(store.trace("total", "data", (2,))) == [(2, k) for k in range(4)]
     assert cells(store.trace("data", "total", (2, 1))) == [2]
@@ -259,8 +260,6 @@ def test_functions_without_a_rule() -> None:
         a = t.array("a", X)
         with pytest.raises(UntrackedCallError, match="pad"):
             np.pad(a, 1, mode="mean")
-        with pytest.raises(UntrackedCallError, match="sliding_window_view"):
-            np.lib.stride_tricks.sliding_window_view(a, 2, axis=0)
     with arrays.tracking(unknown="everything") as t:
         answer = np.pad(t.array("a", X), 1, mode="mean").lineage.backward((0, 0), to="a")
         assert (answer.count(), answer.label) == (12, Quality.SUPERSET)
@@ -345,7 +344,7 @@ def test_methods_are_numpys(name: str, arguments: Any) -> None:
         *(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True
     ):
         assert isinstance(ours, LineageArray)
-        np.testing.assert_array_equal(np.asarray(ours), numpys)
+        np.testing.assert_array_equal(ours.values, numpys)
         assert ours.dtype == numpys.dtype
 
 

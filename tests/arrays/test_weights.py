@@ -96,7 +96,7 @@ def test_explanations_among_tracked_arrays() -> None:
     answer = score.lineage.backward((1,), to="frame")
     assert (answer.cells().tolist(), answer.label) == ([[1]], Quality.ESTIMATED)
     assert answer.reasons == ("score: an explanation's weights, the 1 greatest",)
-    assert np.asarray(score).tolist() == [2.0, 3.0]
+    assert score.values.tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize(

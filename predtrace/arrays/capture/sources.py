@@ -97,6 +97,25 @@ def laid_out(array: Array) -> Ids | None:
     return twin if np.array_equal(twin, numbers) else None
 
 
+def seen_through(numbers: Ids, shape: Shape, steps: Sequence[int]) -> Ids | None:
+    """What a view sees that begins where the numbers do; None if it sees anything else.
+
+    `numbers` are `laid_out`; `steps` count cells of memory.
+    """
+    flat = numbers.base
+    assert flat is not None
+    if 0 in shape:
+        return np.full(shape, NONE, np.int64)
+    start = (numbers.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // 8
+    reach = [step * (size - 1) for step, size in zip(steps, shape, strict=True)]
+    first = start + sum(min(step, 0) for step in reach)
+    last = start + sum(max(step, 0) for step in reach)
+    if first < 0 or last >= flat.size:
+        return None
+    view: Ids = np.ndarray(shape, np.int64, flat, start * 8, [step * 8 for step in steps])
+    return None if (view == NONE).any() else view
+
+
 def from_ids(found: Array, in_shape: Shape, start: int = 0) -> Lineage:
     """Lineage from the numbers of cells; those of this input begin after `start`."""
     number = found.astype(np.int64) - (_FIRST + start)

@@ -7,6 +7,7 @@ Everything but attributes of the shape goes to `operations.carry_out`.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.capture import as_table
 from predtrace.arrays.tracked.buffers import Buffer, repeats_cells
 from predtrace.arrays.tracked.methods import REFUSED, ArrayMethods
-from predtrace.errors import ArrayLineageError
+from predtrace.errors import ArrayLineageError, LineageLostWarning
 
 if TYPE_CHECKING:
     from predtrace.arrays.tracked.lineage import ArrayLineage
@@ -87,6 +88,11 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         """Bytes of all cells."""
         return self._values.nbytes
 
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one cell to the next, on every axis."""
+        return self._values.strides
+
     def __len__(self) -> int:
         return len(self._values)
 
@@ -144,11 +150,31 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         return carry_out(self.session, function, "__call__", args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The cells as a numpy array: they leave tracking here."""
+        """The cells as a numpy array, with a warning: they leave tracking here.
+
+        Raises ArrayLineageError if Python objects are to be made of them.
+        """
+        if dtype is not None and np.dtype(dtype) == object:
+            raise ArrayLineageError(
+                f"the cells of {self.name!r} would become Python objects (as numpy.vectorize makes "
+                "them), whose lineage is not known; use predtrace.arrays.black_box"
+            )
+        warnings.warn(
+            f"a numpy array was made of the tracked array {self.name!r}: what is computed from it "
+            "has no lineage. Use numpy's functions on tracked arrays (numpy.stack for numbers of "
+            "them), values to look at cells, or to_numpy() to leave tracking on purpose",
+            LineageLostWarning,
+            stacklevel=2,
+        )
         self.session.leave(self.name, "a numpy array was made of it")
         if copy or (dtype is not None and np.dtype(dtype) != self.dtype):
             return np.array(self._values, dtype)
         return self.values
+
+    def to_numpy(self) -> Array:
+        """A copy of the cells as a numpy array; they leave tracking on purpose."""
+        self.session.leave(self.name, "a numpy array was made of it")
+        return self._values.copy()
 
     # cells
 
@@ -222,7 +248,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     def __reduce__(self) -> Any:
         raise ArrayLineageError(
-            f"the tracked array {self.name!r} cannot be pickled; store numpy.asarray(…) of it"
+            f"the tracked array {self.name!r} cannot be pickled; store to_numpy() of it"
         )
 
     def __getattr__(self, attribute: str) -> Any:

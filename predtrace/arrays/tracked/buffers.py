@@ -77,10 +77,13 @@ class Buffer:
 
 
 def repeats_cells(values: Array) -> bool:
-    """Whether several cells of a view are in the same place, as after broadcasting."""
-    return values.size > 1 and any(
-        size > 1 and stride == 0 for size, stride in zip(values.shape, values.strides, strict=True)
-    )
+    """Whether cells of a view may be in the same place, as after broadcasting or in windows."""
+    reach = values.itemsize
+    for stride, size in sorted(zip(map(abs, values.strides), values.shape, strict=True)):
+        if size > 1 and stride < reach:
+            return values.size > 1
+        reach += stride * (size - 1)
+    return False
 
 
 def owned(values: Array) -> Array:

@@ -43,8 +43,8 @@ def track(
     about its parameters by name. Calls record in the tracking of their tracked arrays, else in
     that of the `with` block they are in, else each in one of its own, with `store`.
 
-    Raises ArrayLineageError if the function returns an array that is not tracked, or writes
-    into numpy arrays that share memory.
+    Raises ArrayLineageError if the function is given or returns something with cells that is
+    no tracked array (a DataFrame), or writes into numpy arrays that share memory.
     """
     if function is None:
         return functools.partial(track, store=store, unknown=unknown)
@@ -86,6 +86,11 @@ class _Sources:
             source = known if known is not None else self.session.source(name, value)
             self._given.append((value, source))
             value = source
+        if _is_foreign(value):
+            raise ArrayLineageError(
+                f"the argument {name!r} is a {type(value).__name__}, whose cells are not tracked; "
+                "give numpy arrays (to_numpy())"
+            )
         if isinstance(value, LineageArray):
             self.names[name] = self.session.own(value).name
         return value
@@ -104,6 +109,12 @@ class _Sources:
             np.copyto(array, source.buffer.data)
 
 
+def _is_foreign(value: Any) -> bool:
+    """Whether something has cells, as a DataFrame has, but is no array that can be tracked."""
+    known = (LineageArray, np.ndarray, np.generic)
+    return hasattr(type(value), "__array__") and not isinstance(value, known)
+
+
 def _session_of(tree: Any) -> Tracking | None:
     return next((array.session for array in tracked_arrays(tree)), None)
 
@@ -120,9 +131,10 @@ def tracked_arrays(tree: Any) -> Iterator[LineageArray]:
 def _returned(result: Any, function: str, names: Mapping[str, str]) -> Any:
     if isinstance(result, LineageArray):
         return result.known_as(names)
-    if isinstance(result, np.ndarray | np.generic):
+    if isinstance(result, np.ndarray | np.generic) or _is_foreign(result):
         raise ArrayLineageError(
-            f"{function} returned an array that is not tracked: make it with zeros_like(…) or "
+            f"{function} returned a {type(result).__name__} that is not tracked: "
+            "make arrays with zeros_like(…) or "
             "zeros(…, like=…) of a tracked array, or have the function run as a "
             "predtrace.arrays.black_box"
         )

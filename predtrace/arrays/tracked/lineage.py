@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import overload
 
 from predtrace.arrays.answers import Answer, CellsLike
 from predtrace.arrays.store import ArrayStore
@@ -22,12 +23,25 @@ class ArrayLineage:
     name: str
     aliases: Mapping[str, str]
 
-    def backward(self, cells: CellsLike, to: LineageArray | str) -> Answer:
+    @overload
+    def backward(self, cells: CellsLike, to: LineageArray | str) -> Answer: ...
+
+    @overload
+    def backward(self, cells: CellsLike) -> dict[str, Answer]: ...
+
+    def backward(
+        self, cells: CellsLike, to: LineageArray | str | None = None
+    ) -> Answer | dict[str, Answer]:
         """The cells of `to` that these cells of this array came from.
 
-        `cells` is an index tuple, a list of them, a key of slices, a mask or a `Cells`.
-        Raises ArrayLineageError if `to` is unknown or cells are outside the array.
+        Without `to`, answers by name for all inputs: the parameters of the function that
+        returned the array, else the sources that it came from. `cells` is an index tuple, a
+        list of them, a key of slices, a mask or a `Cells`. Raises ArrayLineageError if `to` is
+        unknown or cells are outside the array.
         """
+        if to is None:
+            ends = self.aliases or {name: name for name in self.store.origins(self.name)}
+            return {name: self.store.trace(self.name, end, cells) for name, end in ends.items()}
         return self.store.trace(self.name, self._named(to), cells)
 
     def forward(self, cells: CellsLike, of: LineageArray | str) -> Answer:

@@ -15,11 +15,10 @@ SAME = (
 """Methods that numpy has a function for, of the same name and the same other arguments."""
 
 _REASONS: Mapping[str, str] = {
-    "it would give the memory away; numpy.asarray(…) leaves tracking on purpose": (
-        "data ctypes base strides flags __array_interface__ __array_struct__ __dlpack__"
-        " __dlpack_device__"
+    "it would give the memory away; to_numpy() leaves tracking on purpose": (
+        "data ctypes base flags __array_interface__ __array_struct__ __dlpack__ __dlpack_device__"
     ),
-    "it would take the cells out of tracking; take them from numpy.asarray(…)": (
+    "it would take the cells out of tracking; take them from to_numpy()": (
         "tobytes tofile dump dumps to_device"
     ),
     "cells of other types would share their memory; use astype": "view getfield setfield byteswap",

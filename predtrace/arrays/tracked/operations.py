@@ -60,6 +60,11 @@ class Arguments:
             return [self.wrapped(item) for item in tree]
         if isinstance(tree, dict):
             return {key: self.wrapped(item) for key, item in tree.items()}
+        if isinstance(tree, np.ma.MaskedArray | np.matrix):
+            raise UntrackedCallError(
+                f"a tracked array cannot meet a {type(tree).__name__}, whose operations mean "
+                "something else; give its data, and masks as arrays of their own"
+            )
         self.has_plain |= isinstance(tree, np.ndarray | np.generic) and tree.size > 0
         return tree
 

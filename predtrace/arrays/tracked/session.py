@@ -25,6 +25,7 @@ from predtrace.arrays.calls import Predictor
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.regions import broadcast
 from predtrace.arrays.catalogue import ArrayEntry
+from predtrace.arrays.ledger import SOURCE
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
@@ -75,7 +76,7 @@ class Tracking:
         Raises ArrayLineageError if the store has an array of this name, or the cells are
         Python objects or records.
         """
-        if any(entry.name == name for entry in self.store.catalogue.arrays):
+        if name in self.store:
             raise ArrayLineageError(
                 f"the store has an array {name!r} already; choose another name or store"
             )
@@ -88,10 +89,10 @@ class Tracking:
         if isinstance(data, LineageArray):
             values, entry = np.array(data.values, order="K"), ArrayEntry(name, data.shape)
             flow = Flow(0, 0, broadcast(data.shape, data.shape))
-            recording = Recording("array", (self.own(data).name,), (entry,), (flow,))
+            recording = Recording(SOURCE, (self.own(data).name,), (entry,), (flow,))
         else:
             values = _plain(name, data)
-            recording = Recording("array", (), (ArrayEntry(name, values.shape),))
+            recording = Recording(SOURCE, (), (ArrayEntry(name, values.shape),))
         [name] = self.store.record(recording)
         return LineageArray(self, Buffer(values, name), values, name)
 
@@ -209,6 +210,8 @@ def current() -> Tracking | None:
 def _plain(name: str, data: npt.ArrayLike) -> Array:
     if isinstance(data, np.ma.MaskedArray):
         raise ArrayLineageError(f"{name!r} is a masked array; give its data or filled() values")
+    if isinstance(data, np.matrix):
+        raise ArrayLineageError(f"{name!r} is a matrix, whose * is no product of cells; give its A")
     values = np.array(data, order="K", subok=False)
     if values.dtype.kind not in _KINDS:
         raise ArrayLineageError(

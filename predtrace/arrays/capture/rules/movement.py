@@ -39,6 +39,7 @@ from predtrace.arrays.capture.sources import (
     moved,
     moved_alone,
     reshaped,
+    seen_through,
     viewed,
 )
 
@@ -284,6 +285,39 @@ def _numbers_in(part: Any, operand: Operand) -> Ids:
     return ids(part.shape) if part is operand else np.full(shape_of(part), NONE, np.int64)
 
 
+def _sliding_windows(
+    call: Call,
+    x: Any,
+    window_shape: Any,
+    axis: Any = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Edges:
+    return _view_first(call, x)
+
+
+def _as_strided(
+    call: Call,
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+) -> Edges:
+    """The view's places among the cells' numbers, which lie in memory as the cells do."""
+    if isinstance(x, Operand):
+        view, size = call.outputs[0], x.value.itemsize
+        numbers = laid_out(x.value)
+        if numbers is None or any(stride % size for stride in view.strides):
+            raise call.refuse("with these strides")
+        steps = [stride // size for stride in view.strides]
+        found = seen_through(numbers, view.shape, steps)
+        if found is None:
+            raise call.refuse("with places outside the array or between its cells")
+        yield Edge(x, from_ids(found, x.shape))
+
+
 def _unstack(call: Call, x: Any, /, *, axis: int = 0) -> Edges:
     return _view_first(call, x)
 
@@ -300,6 +334,8 @@ RULES = (
         _COPY,
     ),
     Rule(Family.MOVEMENT, "unstack", _unstack, _COPY),
+    Rule(Family.MOVEMENT, "lib.stride_tricks.sliding_window_view", _sliding_windows, _COPY),
+    Rule(Family.MOVEMENT, "lib.stride_tricks.as_strided", _as_strided, _COPY, by_shape=False),
     Rule(Family.MOVEMENT, "reshape", _reshape, _COPY),
     Rule(Family.MOVEMENT, "ravel", _ravel, _COPY),
     Rule(Family.MOVEMENT, "atleast_1d atleast_2d atleast_3d", _atleast, _COPY),

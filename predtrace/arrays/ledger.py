@@ -1,0 +1,89 @@
+"""What a store knows, as it grows: adding a call takes no longer for all that were added before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+
+from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry
+from predtrace.arrays.recording import Recording
+
+SOURCE = "array"
+"""The name of the call by which an array comes in."""
+
+
+class Ledger:
+    """A catalogue that can be added to, with its arrays by name and its lineage as a graph."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._arrays = {array.name: array for array in catalogue.arrays}
+        self._operations = list(catalogue.operations)
+        self._lineage = list(catalogue.lineage)
+        self._catalogue: Catalogue | None = catalogue
+        self._taken = set(self._arrays)
+        self._numbers: dict[str, int] = {}
+        self._graph = nx.DiGraph()
+        self._drawn = 0
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """All of it as it is now."""
+        if self._catalogue is None:
+            self._catalogue = Catalogue(
+                tuple(self._arrays.values()), tuple(self._operations), tuple(self._lineage)
+            )
+        return self._catalogue
+
+    def array(self, name: str) -> ArrayEntry | None:
+        """The array of a name."""
+        return self._arrays.get(name)
+
+    def origins(self, name: str) -> tuple[str, ...]:
+        """The sources that an array came from, in order; of a source, itself.
+
+        A source is an array that is not known to come from others, unless a call made it of
+        nothing (``zeros``).
+        """
+        graph = self.graph()
+        behind = {name} | (nx.descendants(graph, name) if name in graph else set())
+        made = {
+            output
+            for operation in self._operations
+            if not operation.inputs and operation.name != SOURCE
+            for output in operation.outputs
+        }
+        ends = {one for one in behind if one not in graph or not graph.out_degree(one)} - made
+        return tuple(one for one in self._arrays if one in ends)
+
+    def graph(self) -> nx.DiGraph:
+        """Edges from outputs to the inputs that they came from, each with its `entries`."""
+        for entry in self._lineage[self._drawn :]:
+            edge = entry.output, entry.input
+            if not self._graph.has_edge(*edge):
+                self._graph.add_edge(*edge, entries=list[LineageEntry]())
+            self._graph.edges[edge]["entries"].append(entry)
+        self._drawn = len(self._lineage)
+        return self._graph
+
+    def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
+        """Add a call and the arrays that it made; the names that these got.
+
+        `keys` are those of its tables. An array whose name is taken gets a number behind it.
+        """
+        names = tuple(self._free_name(array.name) for array in made.outputs)
+        self._arrays |= {array.name: array for array in made.named(names)}
+        self._lineage += made.entries(names, keys, len(self._operations))
+        self._operations.append(made.operation(names))
+        self._catalogue = None
+        return names
+
+    def _free_name(self, wanted: str) -> str:
+        """The name, with the least number behind it that makes it new; taken from now on."""
+        number, free = self._numbers.get(wanted, 1), wanted
+        while free in self._taken:
+            number += 1
+            free = f"{wanted}#{number}"
+        self._numbers[wanted] = number
+        self._taken.add(free)
+        return free
