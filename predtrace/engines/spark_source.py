@@ -154,8 +154,11 @@ def _read(session: SparkSession, source: Source) -> DataFrame:
 
 
 def address(path: str) -> str:
-    """A local path as Spark is to be given it, whatever the default file system."""
-    return path if "://" in path else f"file://{Path(path).resolve()}"
+    """A local path as Spark is to be given it, whatever the default file system.
+
+    Links are left as they are: rows are known by the name under which their file was found.
+    """
+    return path if "://" in path else f"file://{Path(path).absolute()}"
 
 
 def _quoted(name: str) -> str:

@@ -145,12 +145,16 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
 
 
 def _number_scans(translation: Translation) -> None:
-    """Number the scans of each table from 1 in plan order."""
+    """Name the scans' sources; number the scans of each from 1 in plan order."""
     scans = [operator for operator in translation.operators if isinstance(operator, Scan)]
+    scans.sort(key=lambda scan: scan.occurrence)
+    names = translation.book.names(scan.id for scan in scans)
     seen: Counter[str] = Counter()
-    for scan in sorted(scans, key=lambda scan: scan.occurrence):
-        seen[scan.table] += 1
-        numbered = msgspec.structs.replace(scan, occurrence=seen[scan.table])
+    for scan in scans:
+        table = names[scan.id]
+        seen[table] += 1
+        alias = None if scan.alias == table else scan.alias
+        numbered = msgspec.structs.replace(scan, table=table, occurrence=seen[table], alias=alias)
         translation.operators[scan.id] = numbered
 
 

@@ -31,14 +31,14 @@ def _scan(translation: Translation, prepared: Prepared) -> Translated:
             f"the hidden column _metadata of {relation.name} cannot be traced; "
             f"leave it out{place(node.handle)}"
         )
-    translation.book.enter(relation, columns)
+    translation.book.enter(translation.next_node, relation, columns)
     scan = ops.Scan(
         id=translation.next_node,
         table=relation.name,
         # Numbered when all scans are known: this one counts in plan order.
         occurrence=leaf.number,
         columns=columns,
-        alias=None if leaf.alias == relation.name else leaf.alias,
+        alias=leaf.alias,
         origin=origin_of(node.handle),
     )
     translation.leaf_handles[scan.id] = node.handle

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -24,6 +25,7 @@ from predtrace.frontends.spark.tree import Node
 from predtrace.jobs.formats import obstacle
 from predtrace.jobs.model import Source, SourceFile
 from symbolic.expr import Column
+from symbolic.types import DataType
 
 FILE_FORMATS = {
     "ParquetFileFormat": "parquet",
@@ -191,50 +193,90 @@ def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(pair for pair in pairs if pair[0] not in ("path", "paths")))
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """Files and how they are read: what makes a source."""
+
+    relation: FileRelation
+    columns: tuple[tuple[str, DataType], ...]
+
+
 class SourceBook:
-    """The sources of one pipeline, by name; every read of a source is entered."""
+    """The sources of one pipeline; every read of files is entered.
+
+    Files that are read in several ways (with other options or another schema) are as many
+    sources, since their rows differ: ``x``, ``x (2)`` and so on, in plan order.
+    """
 
     def __init__(self) -> None:
-        self._relations: dict[str, FileRelation] = {}
-        self._columns: dict[str, tuple[Column, ...]] = {}
+        self._reads: dict[int, tuple[_Reading, tuple[Column, ...]]] = {}
+        self._sources: dict[str, tuple[_Reading, tuple[Column, ...]]] = {}
 
-    def enter(self, relation: FileRelation, columns: tuple[Column, ...]) -> None:
-        """Note a read.
+    def enter(self, scan: int, relation: FileRelation, columns: tuple[Column, ...]) -> None:
+        """Note what the scan of that id reads.
 
-        Raises SourceError when another source has the same name, UnsupportedOperatorError for
-        options that jobs are not read with.
+        Raises UnsupportedOperatorError for options that jobs are not read with.
         """
         found = obstacle(relation.format, dict(relation.options), relation.roots)
         if found is not None:
             raise UnsupportedOperatorError(
                 f"source {relation.name} cannot be traced: {found}; read it without that"
             )
-        known = self._relations.setdefault(relation.name, relation)
-        self._columns.setdefault(relation.name, columns)
-        if (known.roots, known.format) != (relation.roots, relation.format):
+        declared = tuple((column.name, column.type) for column in columns)
+        self._reads[scan] = (_Reading(relation, declared), columns)
+
+    def names(self, scans: Iterable[int]) -> dict[int, str]:
+        """The source of each of the scans, which are all, in plan order.
+
+        Raises SourceError when sources made of different files have the same name.
+        """
+        taken = {reading.relation.name for reading, _ in self._reads.values()}
+        found: dict[_Reading, str] = {}
+        named: dict[int, str] = {}
+        for scan in scans:
+            reading, columns = self._reads[scan]
+            if reading not in found:
+                _refuse_namesakes(reading.relation, found)
+                found[reading] = _free_name(reading.relation.name, taken, self._sources)
+                self._sources[found[reading]] = (reading, columns)
+            named[scan] = found[reading]
+        return named
+
+    def sources(self) -> tuple[Source, ...]:
+        """The sources that were named, with their snapshots."""
+        return tuple(
+            Source(
+                name=name,
+                format=reading.relation.format,
+                roots=reading.relation.roots,
+                files=_snapshot(reading.relation),
+                columns=tuple(
+                    Column(index, column.name, column.type, column.nullable)
+                    for index, column in enumerate(columns)
+                ),
+                options=dict(reading.relation.options),
+                partition_columns=reading.relation.partition_columns,
+            )
+            for name, (reading, columns) in self._sources.items()
+        )
+
+
+def _refuse_namesakes(relation: FileRelation, readings: Iterable[_Reading]) -> None:
+    for known in (reading.relation for reading in readings):
+        if known.name == relation.name and known.roots != relation.roots:
             raise SourceError(
                 f"two sources are called {relation.name!r}: {', '.join(known.roots)} and "
                 f"{', '.join(relation.roots)}; give each a name of its own with "
                 f"df.createOrReplaceTempView(name) and read spark.table(name)"
             )
 
-    def sources(self) -> tuple[Source, ...]:
-        """The sources with their snapshots, in the order they were entered."""
-        return tuple(
-            Source(
-                name=name,
-                format=relation.format,
-                roots=relation.roots,
-                files=_snapshot(relation),
-                columns=tuple(
-                    Column(index, column.name, column.type, column.nullable)
-                    for index, column in enumerate(self._columns[name])
-                ),
-                options=dict(relation.options),
-                partition_columns=relation.partition_columns,
-            )
-            for name, relation in self._relations.items()
-        )
+
+def _free_name(name: str, wanted: Collection[str], used: Collection[str]) -> str:
+    """The name, with a number if a source has it: one that no source has or wants."""
+    if name not in used:
+        return name
+    numbered = (f"{name} ({number})" for number in itertools.count(2))
+    return next(each for each in numbered if each not in used and each not in wanted)
 
 
 def _snapshot(relation: FileRelation) -> tuple[SourceFile, ...]:

@@ -1,0 +1,148 @@
+"""Files that a pipeline reads in several ways: each read answers with what it has read.
+
+The rows expected are written out here; `lineage` reads the files again by what the job keeps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import predtrace
+from predtrace.errors import SourceError
+
+
+def scans(job: Any, target: Any, spark: SparkSession, engine: str) -> dict[str, list[Any]]:
+    """The rows of every scan, as tuples."""
+    answer = job.lineage(target, mode="replayed", engine=engine, spark=spark)
+    assert answer.label == "precise"
+    return {
+        f"{scan.table}[{scan.occurrence}]": [
+            tuple(row.values()) for row in scan.to_arrow().to_pylist()
+        ]
+        for scan in answer.scans
+    }
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    (tmp_path / "x.csv").write_text("a;b\n1;p\n01;q\n'1';r\n")
+    return str(tmp_path / "x.csv")
+
+
+def test_options_and_schemas(spark: SparkSession, text: str, tmp_path: Path) -> None:
+    def read(**options: Any) -> DataFrame:
+        return spark.read.options(sep=";", **options).schema("a string, b string").csv(text)
+
+    numbers = spark.read.options(sep=";", header=True).schema("n int, b string").csv(text)
+    frame = (
+        read(header=True)
+        .unionAll(read())
+        .unionAll(read(header=True, quote="'"))
+        .unionAll(read(header=True))
+        .unionAll(numbers.selectExpr("cast(n AS string)", "b"))
+    )
+    job = predtrace.trace(frame).run(tmp_path / "jobs", keep_output=True)
+    assert scans(job, "a = '1'", spark, "spark") == {
+        "x[1]": [("1", "p")],
+        "x[2]": [("1", "p")],
+        "x (2)[1]": [("1", "p")],
+        "x (3)[1]": [("1", "p"), ("1", "r")],
+        "x (4)[1]": [(1, "p"), (1, "q")],
+    }
+    assert scans(job, ("a", "b"), spark, "spark")["x (2)[1]"] == [("a", "b")]
+    answer = job.lineage("a = '1'", spark=spark)
+    assert [answer[name].count() for name in ("x", "x (2)", "x (3)", "x (4)")] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_columns_of_parquet(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+    pq.write_table(pa.table({"k": pa.array([1, 2], pa.int32()), "v": [5, 6]}), tmp_path / "x")
+    path = str(tmp_path / "x")
+    wide, narrow = spark.read.parquet(path), spark.read.schema("v long, k long").parquet(path)
+    other = spark.read.schema("v long, K int").parquet(path)
+    frame = wide.select("k").join(narrow, "k").join(other.select("K"), "k").where("v < 6")
+    job = predtrace.trace(frame).run(tmp_path / "jobs")
+    assert scans(job, {"k": 1}, spark, engine) == {
+        "x[1]": [(1, 5)],
+        "x (2)[1]": [(5, 1)],
+        "x (3)[1]": [(5, 1)],
+    }
+
+
+def test_formats_and_names_in_use(spark: SparkSession, text: str, tmp_path: Path) -> None:
+    lines = spark.read.schema("a string").csv(text)
+    objects = spark.read.schema("a string").json(text)
+    lines.createOrReplaceTempView("`x (2)`")
+    frame = lines.unionAll(objects).unionAll(spark.table("`x (2)`"))
+    job = predtrace.trace(frame).run(tmp_path / "jobs")
+    spark.catalog.dropTempView("`x (2)`")
+    found = scans(job, "a = '1;p'", spark, "spark")
+    assert found == {"x[1]": [("1;p",)], "x (2)[1]": [("1;p",)], "x (3)[1]": []}
+
+
+def folder_and_file(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
+    return spark.read.parquet(folder), spark.read.parquet(f"{folder}/p1")
+
+
+def folder_and_link(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
+    os.symlink(folder, f"{folder}-too")
+    return spark.read.parquet(folder), spark.read.parquet(f"{folder}-too")
+
+
+def folder_and_partition(spark: SparkSession, folder: str) -> tuple[DataFrame, DataFrame]:
+    os.mkdir(f"{folder}/y=1")
+    for name in ("p0", "p1"):
+        os.rename(f"{folder}/{name}", f"{folder}/y=1/{name}")
+    return spark.read.parquet(folder).select("k"), spark.read.parquet(f"{folder}/y=1")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("pair", [folder_and_file, folder_and_link, folder_and_partition])
+def test_one_file_under_two_names(
+    spark: SparkSession, tmp_path: Path, engine: str, pair: Callable[..., Any]
+) -> None:
+    (tmp_path / "f").mkdir()
+    for number in range(2):
+        pq.write_table(pa.table({"k": [number, 7]}), tmp_path / "f" / f"p{number}")
+    one, other = pair(spark, str(tmp_path / "f"))
+    job = predtrace.trace(one.unionAll(other)).run(tmp_path / "jobs")
+    found = scans(job, {"k": 7}, spark, engine)
+    expected = {
+        "folder_and_file": [2, 1],
+        "folder_and_link": [2, 2],
+        "folder_and_partition": [2, 2],
+    }
+    assert [len(rows) for rows in found.values()] == expected[pair.__name__]
+    assert {row[0] for rows in found.values() for row in rows} == {7}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_linked_file_in_a_folder(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+    (tmp_path / "f").mkdir()
+    pq.write_table(pa.table({"k": [1, 2, 1]}), tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", tmp_path / "f" / "linked")
+    pq.write_table(pa.table({"k": [1]}), tmp_path / "f" / "own")
+    job = predtrace.trace(spark.read.parquet(str(tmp_path / "f"))).run(tmp_path / "jobs")
+    job.build_index(engine=engine, spark=spark)
+    for mode in ("indexed", "replayed"):
+        rows = job.lineage({"k": 1}, mode=mode, engine=engine, spark=spark)["f"]
+        ids = sorted((Path(row["file"]).name, row["row"]) for row in rows.row_ids().to_pylist())
+        assert ids == [("linked", 0), ("linked", 2), ("own", 0)]
+        assert rows.count() == rows.to_arrow().num_rows == 3
+
+
+def test_different_files_of_one_name_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"k": [1]}), tmp_path / name / "x")
+    one, other = (spark.read.parquet(str(tmp_path / name / "x")) for name in ("a", "b"))
+    with pytest.raises(SourceError, match=r"two sources are called 'x'.*createOrReplaceTempView"):
+        predtrace.trace(one.unionAll(other))
