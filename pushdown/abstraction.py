@@ -15,10 +15,17 @@ from typing import Any
 
 import msgspec
 
-from pushdown.operators import JOINS, Aggregation, Assignment, GroupBy, Operator, ScalarSubquery
+from pushdown.operators import (
+    JOINS,
+    Aggregation,
+    Assignment,
+    GroupBy,
+    Operator,
+    ScalarSubquery,
+    conditions_of,
+)
 from pushdown.rules.base import Context, Proposals
 from symbolic.expr import (
-    TRUE,
     Call,
     Column,
     Expr,
@@ -95,7 +102,7 @@ def _looked_at(
         if term not in terms
     }
     params = params_of(*new_terms)
-    seen = column_ids(getattr(obligation.operator, "condition", TRUE)) | column_ids(
+    seen = column_ids(*conditions_of(obligation.operator).values()) | column_ids(
         *(term for term in terms if params_of(term) & params)
     )
     while True:
@@ -134,8 +141,8 @@ def _with_opaque_atoms(obligation: Obligation) -> Obligation:
     """
     opaque = _Tests()
     operator: Any = obligation.operator
-    if hasattr(operator, "condition"):
-        operator = msgspec.structs.replace(operator, condition=opaque(operator.condition))
+    replaced = {name: opaque(term) for name, term in conditions_of(operator).items()}
+    operator = msgspec.structs.replace(operator, **replaced)
     return msgspec.structs.replace(
         obligation,
         operator=operator,
@@ -255,7 +262,7 @@ def _expressions(operator: Any) -> list[Expr]:
         values = [key.value for key in operator.keys]
         calls = [aggregation.call for aggregation in operator.aggregations]
         return [*values, *(arg for aggregate in calls for arg in aggregate.args)]
-    return [getattr(operator, "condition", TRUE)]
+    return [*conditions_of(operator).values()]
 
 
 class _Renaming:
@@ -299,8 +306,7 @@ def _renamed_operator(operator: Any, rename: _Renaming) -> Operator:
         )
         return msgspec.structs.replace(operator, **changes)
     changes |= {"left": 1, "right": 2}
-    if hasattr(operator, "condition"):
-        changes["condition"] = rename(operator.condition)
+    changes |= {name: rename(term) for name, term in conditions_of(operator).items()}
     for name in ("mark", "column"):
         if hasattr(operator, name):
             changes[name] = rename.column(getattr(operator, name))

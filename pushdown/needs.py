@@ -72,7 +72,7 @@ def _inputs_need(graph: OperatorGraph, operator: ops.Operator, needed: Ids) -> t
         case ops.RowTransform(assignments=assignments):
             return (column_ids(*(a.value for a in assignments if a.column.id in needed)),)
         case ops.InnerJoin() | ops.OuterJoin() | ops.SemiJoin() | ops.AntiJoin() | ops.MarkJoin():
-            both = needed | column_ids(operator.condition)
+            both = needed | column_ids(*ops.conditions_of(operator).values())
             return (both, both)
         case ops.ScalarSubquery(right=right):
             return (needed, _ids(graph, right))

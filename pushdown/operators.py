@@ -137,12 +137,17 @@ class AntiJoin(OperatorBase, frozen=True, tag=True, kw_only=True):
 
 
 class MarkJoin(OperatorBase, frozen=True, tag=True, kw_only=True):
-    """Every left row, with a Boolean `mark`: whether some right row makes `condition` true."""
+    """Every left row, with a Boolean `mark`: whether some right row makes `condition` true.
+
+    `matches`, if given, says which of these right rows match. NOT IN marks rows that it is not
+    true of: the mark's condition has NOT IN's NULL rule, a match is a comparison that is true.
+    """
 
     left: int
     right: int
     condition: Expr
     mark: Column
+    matches: Expr | None = None
 
 
 class ScalarSubquery(OperatorBase, frozen=True, tag=True, kw_only=True):
@@ -263,6 +268,12 @@ def inputs_of(operator: Operator) -> tuple[int, ...]:
             return (left, right)
         case _:
             return (operator.input,)
+
+
+def conditions_of(operator: Operator) -> dict[str, Expr]:
+    """The predicates that an operator has, by field."""
+    found = {name: getattr(operator, name, None) for name in ("condition", "matches")}
+    return {name: predicate for name, predicate in found.items() if predicate is not None}
 
 
 def padded_inputs(join: OuterJoin) -> tuple[int, ...]:

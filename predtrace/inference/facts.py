@@ -15,7 +15,7 @@ from predtrace.inference.plan import Membership
 from predtrace.inference.precise import Pushdown, Visit
 from predtrace.inference.reduction import Ties
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, Intersect, RowTransform
+from pushdown.operators import GroupBy, Intersect, RowTransform, conditions_of
 from pushdown.rules.groups import attains
 from pushdown.verify import lift
 from symbolic.expr import (
@@ -133,7 +133,7 @@ def families_of_columns(graph: OperatorGraph, pushdown: Pushdown) -> dict[int, i
     """
     tied: nx.Graph[int] = nx.Graph()
     for operator in graph.operators():
-        for term in conjuncts(getattr(operator, "condition", TRUE)):
+        for term in conjuncts(conjunction(*conditions_of(operator).values())):
             match term:
                 case Call(function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))):
                     tied.add_edge(left, right)

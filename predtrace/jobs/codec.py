@@ -29,8 +29,8 @@ from predtrace.jobs.fields import (
 from predtrace.jobs.formats import lies_under, obstacle
 from predtrace.jobs.model import Job, StoredResult
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, Scan
-from symbolic.expr import Call, Expr
+from pushdown.operators import GroupBy, MarkJoin, Scan
+from symbolic.expr import Call, Expr, conjuncts
 from symbolic.functions import AGGREGATES, FUNCTIONS
 from symbolic.types import DataType
 
@@ -38,7 +38,9 @@ FORMAT = "predtrace job"
 _MOST = 1 << 48
 """More bytes, or rows, than files have."""
 SCHEMA = 3
-"""2 added stored tables that number output rows, 3 checksums of stored files and settings."""
+"""2 added stored tables that number output rows, 3 checksums of stored files and settings, and
+the matches of mark joins."""
+_TELLS_MATCHES = 3
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
 
@@ -116,6 +118,8 @@ def decode_job(data: bytes, where: str) -> Job:
     try:
         job = _decode_body(msgspec.json.decode(body))
         _check(job)
+        if file.schema < _TELLS_MATCHES:
+            _check_marks(job)
     except (Malformed, msgspec.DecodeError, RecursionError) as error:
         raise JobFormatError(
             f"{where} does not hold a valid job ({error}); run the pipeline again"
@@ -206,6 +210,19 @@ def _check_sources(job: Job) -> None:
                 raise Malformed(f"source {source.name!r}: {file.path!r} is under none of its paths")
             if not 0 <= file.size <= _MOST or not 0 <= (file.rows or 0) <= _MOST:
                 raise Malformed(f"source {source.name!r}: {file.path!r} cannot be so large")
+
+
+def _check_marks(job: Job) -> None:
+    """Older files do not say whether a mark join's NULL rule is that of NOT IN."""
+    for operator in job.graph:
+        for term in conjuncts(operator.condition) if isinstance(operator, MarkJoin) else ():
+            match term:
+                case Call(function="or", args=(compared, Call(function="is_null", args=(tested,)))):
+                    if compared == tested:
+                        raise Malformed(
+                            "an older version saved it with a NOT IN under OR or as a value, and "
+                            "answered for its NULLs as for matches"
+                        )
 
 
 def _check_plans(job: Job) -> None:

@@ -26,6 +26,7 @@ _ADDED_LATER = {
     "StoredResult": frozenset({"numbers", "files"}),
     "SourceFile": frozenset({"fingerprint"}),
     "ScanLineage": frozenset({"contributes"}),
+    "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
 }
 """Fields that files of older schemas lack, by class: they have their defaults then."""

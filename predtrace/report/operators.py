@@ -54,8 +54,9 @@ def describe(operator: Operator, graph: OperatorGraph, names: ColumnNames | None
             return _on("semi join", condition, names)
         case AntiJoin(condition=condition):
             return _on("anti join", condition, names)
-        case MarkJoin(condition=condition, mark=mark):
-            return _on(f"mark join ({names.name(mark)})", condition, names)
+        case MarkJoin(condition=condition, mark=mark, matches=matches):
+            text = _on(f"mark join ({names.name(mark)})", condition, names)
+            return text if matches is None else f"{text}, of these {names.expression(matches)}"
         case ScalarSubquery(column=column):
             return f"scalar subquery as {names.name(column)}"
         case GroupBy(keys=keys, aggregations=aggregations):

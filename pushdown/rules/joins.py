@@ -100,7 +100,7 @@ def through_anti_join(operator: AntiJoin, above: Expr, context: Context) -> Prop
 def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Proposals:
     """F on the outer row; the condition for the pinned outer row on the inner side."""
     left, right = context.inputs
-    marked = conjunction(above, operator.condition, operator.mark)
+    marked = conjunction(above, _matches_of(operator), operator.mark)
     return ((restrict(above, left),), _onto(marked, right))
 
 
@@ -289,11 +289,14 @@ def mark_joined(
 ) -> list[OutputRow]:
     """Every left row with its mark; the matching right rows are lineage (so the mark is true)."""
     never = NEVER
+    matching = _matches(_matches_of(operator), tables, encoder)
     return [
         OutputRow(
-            row.exists, {**row.values, operator.mark.id: Value(marked, never)}, (own, partners)
+            row.exists, {**row.values, operator.mark.id: Value(marked, never)}, (own, tuple(rows))
         )
-        for row, marked, own, partners in _marked(operator.condition, tables, encoder)
+        for (row, marked, own, _), rows in zip(
+            _marked(operator.condition, tables, encoder), matching, strict=True
+        )
     ]
 
 
@@ -313,6 +316,11 @@ def with_scalar(
         )
         for index, row in enumerate(left)
     ]
+
+
+def _matches_of(operator: MarkJoin) -> Expr:
+    """What is true of an outer row and the inner rows that are its lineage."""
+    return operator.condition if operator.matches is None else operator.matches
 
 
 def _matches(condition: Expr, tables: Tables, encoder: Encoder) -> list[list[Any]]:

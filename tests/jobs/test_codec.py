@@ -12,10 +12,18 @@ from hypothesis import given, settings
 from predtrace.errors import JobFormatError, StoreError
 from predtrace.jobs.codec import SCHEMA, NodeWriter, decode_job, encode_job
 from predtrace.jobs.model import Job, OutputFile, OutputNumbers, OutputValue
-from pushdown.operators import Filter, Scan
-from symbolic.expr import Call, Column, Literal, call
-from symbolic.types import LONG, STRING
-from tests.jobs.examples import example_job, expressions, jobs, source
+from pushdown.operators import Filter, MarkJoin, Scan, SemiJoin
+from symbolic.expr import Call, Column, Expr, Literal, call
+from symbolic.types import BOOLEAN, LONG, STRING
+from tests.jobs.examples import (
+    GRAPH,
+    LINE_KEY,
+    ORDER_KEY,
+    example_job,
+    expressions,
+    jobs,
+    source,
+)
 
 
 def edited(job: Job, *path: str | int, value: object) -> bytes:
@@ -136,6 +144,30 @@ def test_a_job_of_the_first_schema() -> None:
     body = msgspec.json.encode(record["body"])
     record |= {"schema": 1, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
     assert decode_job(msgspec.json.encode(record), "job.json") == example_job()
+
+
+def marked_job(condition: Expr) -> bytes:
+    """The example of schema 2, with a mark join in its place of a semi join."""
+    mark = Column(9, "exists", BOOLEAN, nullable=False)
+    graph = tuple(
+        MarkJoin(id=2, left=3, right=4, condition=condition, mark=mark)
+        if isinstance(operator, SemiJoin)
+        else operator
+        for operator in GRAPH
+    )
+    record = json.loads(encode_job(msgspec.structs.replace(example_job(), graph=graph)))
+    for operator in record["body"]["job"]["graph"]:
+        operator.pop("matches", None)
+    body = msgspec.json.encode(record["body"])
+    record |= {"schema": 2, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    return msgspec.json.encode(record)
+
+
+def test_older_jobs_that_took_nulls_of_not_in_for_matches() -> None:
+    equal = call("eq", ORDER_KEY, LINE_KEY)
+    decode_job(marked_job(equal), "job.json")
+    with pytest.raises(JobFormatError, match=r"NOT IN .*run the pipeline again"):
+        decode_job(marked_job(call("or", equal, call("is_null", equal))), "job.json")
 
 
 def test_another_json_file() -> None:

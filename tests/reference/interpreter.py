@@ -159,10 +159,14 @@ class Run:
 
     def mark_join(self, operator: MarkJoin, left: Relation, right: Relation) -> Relation:
         marked = Relation((*left.columns, operator.mark), [], [])
-        matches = self._matches(left, right, operator.condition)
-        for row, provenance, indexes in zip(left.rows, left.provenances, matches, strict=True):
+        with_partner = self._matches(left, right, operator.condition)
+        matched = operator.condition if operator.matches is None else operator.matches
+        matches = self._matches(left, right, matched)
+        for row, provenance, partners, indexes in zip(
+            left.rows, left.provenances, with_partner, matches, strict=True
+        ):
             inner = union(right.provenances[index] for index in indexes)
-            marked.rows.append((*row, bool(indexes)))
+            marked.rows.append((*row, bool(partners)))
             marked.provenances.append(both(provenance, inner))
         return marked
 

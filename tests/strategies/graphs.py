@@ -145,11 +145,13 @@ def _join(make: Callable[..., Operator]) -> Callable[[GraphBuilder, int], Node]:
         extra: dict[str, Any] = {}
         if make is OuterJoin:
             extra["kind"] = one_of(build.draw, ("left", "left", "right", "full"))
-        if make is AntiJoin and likely(build.draw, 3):
-            # NOT IN: a comparison that is NULL counts as a match.
-            condition = call("or", condition, Call("is_null", (condition,), BOOLEAN))
         if make is MarkJoin:
             extra["mark"] = build.column("exists", BOOLEAN, nullable=False)
+        if make in (AntiJoin, MarkJoin) and likely(build.draw, 3):
+            # NOT IN: a comparison that is NULL decides as a match does, but is none.
+            if make is MarkJoin:
+                extra["matches"] = condition
+            condition = call("or", condition, Call("is_null", (condition,), BOOLEAN))
         return build.add(
             make, left, right, left=left.id, right=right.id, condition=condition, **extra
         )

@@ -8,11 +8,13 @@ from typing import Any
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import origin_of, place
 from predtrace.frontends.spark.datatypes import data_type
+from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.passing import finish
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
+from predtrace.frontends.spark.tree import read_tree
 from pushdown import operators as ops
-from symbolic.expr import TRUE, Column
+from symbolic.expr import TRUE, Column, Expr, call, conjunction, conjuncts
 
 _JOINS: dict[str, Callable[..., ops.Operator]] = {
     "Inner": ops.InnerJoin,
@@ -50,7 +52,8 @@ def _join(translation: Translation, prepared: Prepared) -> Translated:
     id_ = translation.next_node
     operator: ops.Operator
     if mark:
-        operator = ops.MarkJoin(id=id_, mark=mark[0][1], **common)
+        matches = _matches(translation, reader, right, common["condition"])
+        operator = ops.MarkJoin(id=id_, mark=mark[0][1], matches=matches, **common)
     elif name in _OUTER_JOINS:
         operator = ops.OuterJoin(id=id_, kind=_OUTER_JOINS[name], **common)
     elif name in _JOINS:
@@ -60,3 +63,19 @@ def _join(translation: Translation, prepared: Prepared) -> Translated:
             f"Catalyst join type {name} cannot be traced{place(prepared.node.handle)}"
         )
     return finish(translation, prepared, operator, (left, right), mark)
+
+
+def _matches(
+    translation: Translation, reader: ExpressionReader, right: Translated, condition: Expr
+) -> Expr | None:
+    """NOT IN's comparisons without its NULL rule, beside what else the condition says."""
+    compared = translation.normalizer.compared
+    equal = [
+        reader.read(read_tree(compared[expr_id]))
+        for expr_id, _ in right.output
+        if expr_id in compared
+    ]
+    if not equal:
+        return None
+    null_rule = [call("or", term, call("is_null", term)) for term in equal]
+    return conjunction(*equal, *(term for term in conjuncts(condition) if term not in null_rule))

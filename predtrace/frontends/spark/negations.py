@@ -1,9 +1,11 @@
-"""NOT above AND, OR and NOT, where an IN with a subquery stands below."""
+"""NOT IN with subqueries: NOT brought next to IN, and what is compared."""
 
 from __future__ import annotations
 
+import functools
+
 from predtrace.frontends.spark.building import Builder, builder_in
-from predtrace.frontends.spark.catalyst import JavaObject, Jvm
+from predtrace.frontends.spark.catalyst import JavaObject, Jvm, items
 from predtrace.frontends.spark.tree import Node, read_tree
 
 _CONNECTIVES = {"And": "Or", "Or": "And"}
@@ -16,11 +18,35 @@ def negate_inwards(plan: JavaObject, jvm: Jvm) -> JavaObject:
     Where IN is NULL, Spark takes FALSE for it, and TRUE for what NOT IN is then. So the two
     forms differ there, and the pipeline's result is the latter's.
     """
+    return _rebuilt(read_tree(plan), builder_in(jvm)) if _has_in(plan, jvm) else plan
+
+
+def comparisons(plan: JavaObject, jvm: Jvm) -> dict[int, JavaObject]:
+    """The comparisons of every NOT IN, by the expression id of the subquery's column.
+
+    A join that the NOT IN becomes has them with its NULL rule, ``a = b OR (a = b) IS NULL``;
+    of an EXISTS, that would be the subquery's own condition.
+    """
+    if not _has_in(plan, jvm):
+        return {}
     builder = builder_in(jvm)
-    return _rebuilt(read_tree(plan), builder) if plan.containsPattern(_in_subquery(jvm)) else plan
+    return {
+        int(column.exprId().id()): builder.call("EqualTo", value.handle, column)
+        for node in read_tree(plan).walk()
+        for root in node.all_expressions()
+        for expr in root.walk()
+        if expr.cls == "Not" and expr.children[0].cls == "InSubquery"
+        for *values, query in [expr.children[0].children]
+        for value, column in zip(values, items(query.handle.plan().output()), strict=False)
+    }
 
 
-def _in_subquery(jvm: Jvm) -> JavaObject:
+def _has_in(plan: JavaObject, jvm: Jvm) -> bool:
+    return bool(plan.containsPattern(_pattern(jvm)))
+
+
+@functools.lru_cache(maxsize=4)
+def _pattern(jvm: Jvm) -> JavaObject:
     return jvm.org.apache.spark.sql.catalyst.trees.TreePattern.IN_SUBQUERY()
 
 

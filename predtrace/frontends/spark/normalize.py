@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.building import Builder, builder_in
 from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, items, singleton
-from predtrace.frontends.spark.negations import negate_inwards
+from predtrace.frontends.spark.negations import comparisons, negate_inwards
 from predtrace.frontends.spark.padding import drop_padding
 from predtrace.frontends.spark.tree import Node, read_tree
 
+_TO_JOINS = "optimizer.RewritePredicateSubquery"
 Pass: TypeAlias = Callable[[JavaObject, Jvm], JavaObject]
 """A rule of our own: the plan after it."""
 
@@ -45,7 +46,7 @@ RULES: tuple[str | Pass, ...] = (
     negate_inwards,
     # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
     # joins: the condition matches the same inner rows.
-    "optimizer.RewritePredicateSubquery",
+    _TO_JOINS,
     # Logical equivalences (factors common conjuncts out of OR): true for the same rows.
     "optimizer.BooleanSimplification",
     # A filter commutes with what it is moved through: the same rows reach the output.
@@ -63,9 +64,13 @@ _MAX_ROUNDS = 50
 
 @dataclass
 class Normalizer:
-    """Applies the rules in one JVM."""
+    """Applies the rules in one JVM.
+
+    `compared` has the comparisons of the NOT INs that have become joins: see `comparisons`.
+    """
 
     jvm: Jvm
+    compared: dict[int, JavaObject] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
         """Every reference to a CTE as a copy of its plan; copies get ids of their own."""
@@ -123,6 +128,8 @@ class Normalizer:
 
     def _applied(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
         """The plan after a rule; as it was if it would read other scans then."""
+        if rule == _TO_JOINS:
+            self.compared.update(comparisons(plan, self.jvm))
         after = rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)
         unchanged = after.fastEquals(plan) or _leaf_count(after) != _leaf_count(plan)
         return plan if unchanged else after
