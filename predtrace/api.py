@@ -340,7 +340,7 @@ class JobHandle:
         from predtrace.building import build
 
         with of_record(self.id):
-            self._record = build(self.record, self.folder, engine, spark or self._spark)
+            self._record = build(self.folder, engine, spark or self._spark)
         return self
 
     def build_index(

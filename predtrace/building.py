@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,16 @@ import msgspec
 from predtrace.engines.base import Engine, ReplayedLink, ScanRequest, TargetLink, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import StoreError
-from predtrace.files import stored_result
+from predtrace.files import check_stored, stored_result
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
-from predtrace.jobs.store import replace_job
+from predtrace.jobs.store import read_record, replace_job
+from predtrace.jobs.unfinished import folder_made_whole, sole_writer
+from predtrace.jobs.unfinished import sweep as sweep_unfinished
 from predtrace.lineage import check_sources
 from predtrace.modes import missing_intermediates
 from predtrace.questions import engine_for
-from predtrace.reducing import reduced, sweep
+from predtrace.reducing import NODE, reduced, sweep, sweep_unnamed
 from predtrace.requests import refuse_unrepeatable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
@@ -29,30 +31,33 @@ from symbolic.expr import TRUE, Column
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOCK = "build.lock"
 _NOTHING = Targets(target_table([], []), (), False)
 
 
-def build(job: Job, folder: Path, engine: str, spark: SparkSession | None) -> Job:
-    """Store what the plans of a job lack, as small as can be; the job's new record.
+def build(folder: Path, engine: str, spark: SparkSession | None) -> Job:
+    """Store what the plans of the job in `folder` lack, as small as can be; its new record.
 
-    Everything is checked first; then results are stored one by one, each under a name
-    that no reader knows until the record names it.
+    What is damaged is stored anew. Everything is checked first; then results are stored one by
+    one, each under a name that no reader knows until the record names it. Others who build
+    wait meanwhile.
     """
-    given = job
-    graph = OperatorGraph(job.graph, job.root)
-    wanted = [(plan, missing_intermediates(job, plan)) for plan in job.plans]
-    missing = [(plan.aggregates, item) for plan, items in wanted for item in items]
-    for _, item in missing:
-        refuse_unrepeatable(graph, item.node)
-    if missing:
-        check_sources(job.sources)
-    columns = _columns_by_node(item for _, item in missing)
-    stored: dict[int, StoredResult] = {}
-    for node, kept in columns.items():
-        link = _whole(job, graph, node, kept)
-        chosen, _ = engine_for(job, [link], engine, spark)
-        stored[node] = _store(chosen, job, link, folder)
-    if missing:
+    with _alone(folder):
+        given = read_record(folder)
+        job = _sound(given, folder)
+        graph = OperatorGraph(job.graph, job.root)
+        wanted = [(plan, missing_intermediates(job, plan)) for plan in job.plans]
+        missing = [(plan.aggregates, item) for plan, items in wanted for item in items]
+        for _, item in missing:
+            refuse_unrepeatable(graph, item.node)
+        if missing:
+            check_sources(job.sources)
+        columns = _columns_by_node(item for _, item in missing)
+        stored: dict[int, StoredResult] = {}
+        for node, kept in columns.items():
+            link = _whole(job, graph, node, kept)
+            chosen, _ = engine_for(job, [link], engine, spark)
+            stored[node] = _store(chosen, job, link, folder)
         added = tuple(
             StoredIntermediate(
                 aggregates=aggregates, binding=item.binding, result=stored[item.node]
@@ -60,11 +65,39 @@ def build(job: Job, folder: Path, engine: str, spark: SparkSession | None) -> Jo
             for aggregates, item in missing
         )
         job = msgspec.structs.replace(job, intermediates=(*job.intermediates, *added))
-    smaller = reduced(job, folder)
-    if smaller != given:
-        replace_job(folder, smaller)
-        sweep(folder, job, smaller)
-    return smaller
+        smaller = reduced(job, folder)
+        if smaller != given:
+            replace_job(folder, smaller)
+            sweep(folder, given, smaller)
+        sweep_unnamed(folder, smaller)
+        return smaller
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While the block lasts nobody else builds, and what killed builders left is gone."""
+    try:
+        with sole_writer(folder / _LOCK):
+            sweep_unfinished(folder)
+            yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written ({error.strerror or error}); free space or change "
+            "permissions, then try again"
+        ) from error
+
+
+def _sound(job: Job, folder: Path) -> Job:
+    """The job without the intermediate results that are damaged, or gone."""
+
+    def is_sound(item: StoredIntermediate) -> bool:
+        try:
+            check_stored(item.result, folder)
+        except StoreError:
+            return False
+        return True
+
+    return msgspec.structs.replace(job, intermediates=tuple(filter(is_sound, job.intermediates)))
 
 
 def _columns_by_node(items: Iterable[Intermediate]) -> dict[int, tuple[Column, ...]]:
@@ -99,13 +132,7 @@ def _whole(job: Job, graph: OperatorGraph, node: int, columns: tuple[Column, ...
 
 
 def _store(engine: Engine, job: Job, link: ReplayedLink, folder: Path) -> StoredResult:
-    name = f"node-{link.node}-{secrets.token_hex(4)}"
-    place = folder / name
-    try:
+    name = f"{NODE}{link.node}-{secrets.token_hex(4)}"
+    with folder_made_whole(folder / name) as place:
         engine.open(_NOTHING, job.settings).store(link, place)
-        return stored_result(folder, name, link.columns)
-    except BaseException as error:
-        shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise StoreError(f"{place} cannot be written: {error}") from error
-        raise
+    return stored_result(folder, name, link.columns)

@@ -31,6 +31,7 @@ from predtrace.jobs.model import (
     StoredIntermediate,
     StoredResult,
 )
+from predtrace.jobs.unfinished import folder_made_whole
 from predtrace.requests import stored_link
 from predtrace.targets import bindable
 from symbolic.expr import TRUE, Call, Column, Param, conjuncts, params_of
@@ -39,6 +40,8 @@ from symbolic.types import Array, Float, Map, Record
 if TYPE_CHECKING:
     from predtrace.engines.duckdb import DuckDBEngine, DuckDBEvaluation
 
+NODE = "node-"
+"""How names of the folders of intermediate results begin."""
 _NUMBER_BYTES = 2
 """What the number of an output row takes, in order and compressed, is less than this."""
 _SMALL = 4096
@@ -93,6 +96,17 @@ def sweep(folder: Path, before: Job, after: Job) -> None:
             shutil.rmtree(folder / item.result.folder, ignore_errors=True)
 
 
+def sweep_unnamed(folder: Path, job: Job) -> None:
+    """Remove stored results that the job's record does not name: a killed writer left them.
+
+    Only for who writes alone.
+    """
+    named = {item.result.folder for item in job.intermediates}
+    for entry in folder.glob(f"{NODE}*"):
+        if entry.name not in named:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
 def _is_large(result: StoredResult) -> bool:
     return result.bytes > _SMALL
 
@@ -139,21 +153,17 @@ def _reduce(
     link: StoredLink,
 ) -> StoredResult | None:
     """The result stored again; None if that is not smaller, or DuckDB cannot do it."""
-    name = f"node-{item.node}-{secrets.token_hex(4)}"
-    place = folder / name
+    name = f"{NODE}{item.node}-{secrets.token_hex(4)}"
     numbers = _numbers(job, folder, item, result)
     try:
-        evaluation.store_looked_up(link, numbers, place)
-        found = stored_result(folder, name, item.columns, numbers)
+        with folder_made_whole(folder / name) as place:
+            evaluation.store_looked_up(link, numbers, place)
     except EngineError:
         # Something that only the values show; what is stored does as well.
-        shutil.rmtree(place, ignore_errors=True)
         return None
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
+    found = stored_result(folder, name, item.columns, numbers)
     if not _pays(found.bytes, result.bytes):
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder / name, ignore_errors=True)
         return None
     return found
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from predtrace.arrays.boxes import Flags, Ints, distinct
 from predtrace.arrays.chunked import ChunkedColumn, write_column
-from predtrace.arrays.files import write_whole
 from predtrace.arrays.ints import Reader
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
+from predtrace.jobs.unfinished import write_whole
 
 MAGIC = b"PRI"
 VERSION = 1

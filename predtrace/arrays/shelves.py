@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from predtrace.arrays.catalogue import Catalogue, decode_catalogue, encode_catalogue
-from predtrace.arrays.files import sole_writer, sweep, write_whole
 from predtrace.arrays.format import decode, encode
 from predtrace.arrays.ledger import Ledger
 from predtrace.arrays.recording import Recording
 from predtrace.arrays.relation import LineageTable
-from predtrace.errors import StoreError
+from predtrace.errors import ArrayFormatError, StoreError
+from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
 
 CATALOGUE = "catalogue.json"
 TABLES = "tables"
@@ -71,7 +71,12 @@ class Folder:
         path = self.path / CATALOGUE
         try:
             data = path.read_bytes()
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if any((self.path / TABLES).glob(f"*{_SUFFIX}")):
+                raise ArrayFormatError(
+                    f"{path} is gone, and without it the tables in {self.path / TABLES} say "
+                    "nothing; restore it from a copy, or choose another folder"
+                ) from error
             return Catalogue()
         except OSError as error:
             raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
@@ -112,6 +117,9 @@ class Folder:
         path = self._table_path(digest)
         try:
             if not path.exists():
+                if not (self.path / CATALOGUE).exists():
+                    # Tables without a catalogue are what is left when it was lost.
+                    self.change(lambda catalogue: catalogue)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, data)
         except OSError as error:

@@ -20,11 +20,11 @@ import numpy as np
 
 from predtrace.arrays.boxes import Flags, Ints, distinct
 from predtrace.arrays.chunked import ChunkedColumn, write_column
-from predtrace.arrays.files import sole_writer, sweep, write_whole
 from predtrace.arrays.ints import Reader
 from predtrace.arrays.rowsets import RowIndex, SortedPairs, mapped
 from predtrace.errors import ArrayFormatError, StoreError
 from predtrace.jobs.store import index_file
+from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
 
 MAGIC = b"PJ"
 VERSION = 1

@@ -8,7 +8,7 @@
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
 A job appears by renaming its complete folder, so that no half job is ever listed. What
-an interrupted process left behind is removed when the next job begins.
+an interrupted process left behind, beside jobs or in them, is removed when the next job begins.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import msgspec
 from predtrace.errors import PredTraceError, StoreError
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.model import Job
-from predtrace.jobs.process import is_gone, parse_owner, this_process
+from predtrace.jobs.process import this_process
+from predtrace.jobs.unfinished import INCOMPLETE, sweep, sync_folder, write_whole
 from pushdown.operators import Scan
 
 JOB_FILE = "job.json"
 LATEST = "latest"
-_INCOMPLETE = "incomplete-"
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ class JobStore:
         return [
             name
             for name in entries
-            if not name.startswith(_INCOMPLETE) and (self.path / name / JOB_FILE).is_file()
+            if not name.startswith(INCOMPLETE) and (self.path / name / JOB_FILE).is_file()
         ]
 
     def _resolve(self, job_id: str) -> str:
@@ -157,7 +157,7 @@ class JobStore:
         while True:
             stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
             job_id = f"{stamp}-{secrets.token_hex(2)}"
-            folder = self.path / f"{_INCOMPLETE}{job_id}+{owner}"
+            folder = self.path / f"{INCOMPLETE}{job_id}+{owner}"
             if (self.path / job_id).exists():
                 continue
             try:
@@ -167,18 +167,11 @@ class JobStore:
             return JobWriter(self.path, job_id, folder)
 
     def _sweep(self) -> None:
-        """Remove incomplete jobs whose process has ended."""
+        """Remove what ended processes left: incomplete jobs, and unfinished parts of jobs."""
+        sweep(self.path)
         for entry in list(os.scandir(self.path)):
-            if not entry.name.startswith(_INCOMPLETE):
-                continue
-            owner = parse_owner(entry.name.partition("+")[2])
-            if owner is None or not is_gone(owner):
-                continue
-            if entry.is_symlink():
-                # Left by a process that still read a finished job under its old name.
-                Path(entry.path).unlink(missing_ok=True)
-            else:
-                shutil.rmtree(entry.path, ignore_errors=True)
+            if not entry.name.startswith(INCOMPLETE) and entry.is_dir(follow_symlinks=False):
+                sweep(Path(entry.path))
 
 
 class JobWriter:
@@ -203,10 +196,9 @@ class JobWriter:
         data = encode_job(job)
         final = self._store / self.id
         try:
-            _write_durably(self.folder / JOB_FILE, data)
-            _sync_folder(self.folder)
+            write_whole(self.folder / JOB_FILE, data)
             self.folder.rename(final)
-            _sync_folder(self._store)
+            sync_folder(self._store)
         except OSError as error:
             raise StoreError(
                 f"job {self.id} cannot be saved in {self._store} ({_why(error)}); "
@@ -217,7 +209,7 @@ class JobWriter:
 
     def abort(self) -> None:
         """Remove what was written. Does nothing after `commit`."""
-        if self.folder.name.startswith(_INCOMPLETE):
+        if self.folder.name.startswith(INCOMPLETE):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> JobWriter:
@@ -263,13 +255,9 @@ def replace_job(folder: Path, job: Job) -> None:
 
     Raises StoreError if it cannot be written; the old record stays then.
     """
-    scratch = folder / f".{JOB_FILE}.{secrets.token_hex(4)}"
     try:
-        _write_durably(scratch, encode_job(job))
-        scratch.replace(folder / JOB_FILE)
-        _sync_folder(folder)
+        write_whole(folder / JOB_FILE, encode_job(job))
     except OSError as error:
-        scratch.unlink(missing_ok=True)
         raise StoreError(
             f"job {job.id} cannot be saved in {folder} ({_why(error)}); "
             "free space or change permissions, then try again"
@@ -279,22 +267,6 @@ def replace_job(folder: Path, job: Job) -> None:
 def _first_line(query: str) -> str:
     lines = (line.strip() for line in query.splitlines())
     return next((line for line in lines if line and not line.startswith("--")), "")
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a rename or a new entry survive a power cut, where folders can be synced."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _why(error: OSError) -> str:

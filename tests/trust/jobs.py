@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from predtrace import JobHandle, open_job
 from predtrace.files import stored_result
 from predtrace.inference import infer
+from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, StoredIntermediate
 from predtrace.jobs.store import JobStore
 from predtrace.lineage import Lineage
@@ -21,9 +23,15 @@ ROWS_OF_TARGET = {("staff", 1): {1, 2}, ("staff", 2): {0}}
 """The employees of department a whose boss is paid 100, and that boss: rows of `ROWS`."""
 
 
-def make_store(folder: Path, dept: str = "a") -> tuple[Path, str]:
-    """Save the job in a new store, with the plan that inference finds; its path, and the id."""
-    plan = infer(OperatorGraph(graph(), 3))
+@functools.cache
+def inferred() -> LineagePlan:
+    """The plan that inference finds."""
+    return infer(OperatorGraph(graph(), 3))
+
+
+def make_store(folder: Path) -> tuple[Path, str]:
+    """Save the job in a new store, with that plan; the store's path, and the job's id."""
+    plan = inferred()
     by_id = {row[0]: row for row in ROWS}
     joined = [(row, by_id[row[1]]) for row in ROWS if row[1] in by_id]
     with JobStore(folder / "store").begin() as writer:

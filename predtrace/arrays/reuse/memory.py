@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 
 from predtrace.arrays.boxes import Ints, Shape
-from predtrace.arrays.files import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
+from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
 
 FORMAT = "predtrace reuse"
 SCHEMA = 1
