@@ -21,6 +21,7 @@ from predtrace.engines.faithful_plan import plan_obstacle
 from predtrace.engines.literals import number, sql_literal
 from predtrace.engines.query import ROW
 from predtrace.engines.relational import plan_query
+from predtrace.engines.spark_source import literal_address
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
 from predtrace.index.numbering import RowNumbers
@@ -78,7 +79,6 @@ def spark_frame(
 
     if not source.has_row_numbers:
         raise EngineError(f"source {source.name} is {source.format}, which has no row numbers")
-    reader = session.read.option("__globPaths__", "false")
     frames = []
     for part, start in _files(source):
         taken = [
@@ -90,8 +90,8 @@ def spark_frame(
         if row is not None:
             number = f.col("_metadata.row_index") + f.lit(start)
             taken.append(number.alias(physical_name(row.id)))
-        paths = [f"file://{file.path}" for file in part.files]
-        frames.append(reader.parquet(*paths).select(*taken))
+        paths = [literal_address(file.path) for file in part.files]
+        frames.append(session.read.parquet(*paths).select(*taken))
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
-from predtrace.errors import SourceError
+from predtrace.errors import SourceError, UnsupportedOperatorError
 
 
 def scans(job: Any, target: Any, spark: SparkSession, engine: str) -> dict[str, list[Any]]:
@@ -146,3 +146,65 @@ def test_different_files_of_one_name_are_refused(spark: SparkSession, tmp_path: 
     one, other = (spark.read.parquet(str(tmp_path / name / "x")) for name in ("a", "b"))
     with pytest.raises(SourceError, match=r"two sources are called 'x'.*createOrReplaceTempView"):
         predtrace.trace(one.unionAll(other))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("name", ["x?", "x*", "x[1]", "{x1,x2}", "x\\1"])
+def test_names_that_are_patterns(spark: SparkSession, tmp_path: Path, kind: str, name: str) -> None:
+    """Spark reads the files of a folder; two of them are the source, one by such a name."""
+    rows = {name: [1, 2], "x1": [1, 3], "x2": [1, 4]}
+    for file, values in rows.items():
+        if kind == "parquet":
+            pq.write_table(pa.table({"k": values}), tmp_path / file)
+        else:
+            (tmp_path / file).write_text("".join(f"{value}\n" for value in values))
+    escaped = "".join(f"\\{char}" if char in "?*[]{}\\" else char for char in name)
+    paths = [str(tmp_path / escaped), str(tmp_path / "x1")]
+    frame = spark.read.schema("k long").format(kind).load(paths)
+    assert sorted(row[0] for row in frame.collect()) == [1, 1, 2, 3]
+    job = predtrace.trace(frame).run(tmp_path / "jobs")
+    for engine in ("spark",) if kind == "csv" else ("spark", "duckdb"):
+        rows_of = job.lineage("k > 0", mode="replayed", engine=engine, spark=spark).scans[0]
+        assert sorted(rows_of.to_arrow().column("k").to_pylist()) == [1, 1, 2, 3]
+        assert rows_of.count() == 4
+
+
+BROKEN = {
+    "csv": "1,x,5\n2,y\n3,z,bad\n4,w,7,more\n",
+    "json": '{"a":1,"b":"x","c":5}\n{"a":2,"b":"y","c":"bad"}\n{"a":3,\n{"a":4,"b":"w"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_reads_that_depend_on_the_columns_are_refused(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "x").write_text(BROKEN[kind])
+    path = str(tmp_path / "x")
+    for mode in ("DROPMALFORMED", "dropMalformed"):
+        dropping = spark.read.schema("a int, b string, c int").option("Mode", mode)
+        for frame in (
+            dropping.format(kind).load(path),
+            dropping.format(kind).load(path).select("a"),
+        ):
+            with pytest.raises(UnsupportedOperatorError, match=r"source x .*DROPMALFORMED.*filter"):
+                predtrace.trace(frame)
+    for name, options in (("_corrupt_record", {}), ("bad", {"columnNameOfCorruptRecord": "bad"})):
+        reader = spark.read.options(**options).schema(f"a int, c int, {name} string").format(kind)
+        with pytest.raises(UnsupportedOperatorError, match=f"column {name} of source x"):
+            predtrace.trace(reader.load(path).where(f"{name} IS NULL").select("a"))
+        job = predtrace.trace(reader.load(path).select("a")).run(tmp_path / "jobs", keep="none")
+        assert job.lineage("true", engine="spark", spark=spark)["x"].count() == 4
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_lines_are_rows_whatever_is_read(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "x").write_text(BROKEN[kind])
+    frame = spark.read.schema("a int, b string, c int").format(kind).load(str(tmp_path / "x"))
+    job = predtrace.trace(frame.groupBy().count()).run(tmp_path / "jobs", keep="none")
+    rows = job.lineage("true", engine="spark", spark=spark)["x"]
+    assert rows.count() == 4
+    for columns in (["a"], ["c", "b"], None):
+        assert rows.to_arrow(columns).num_rows == 4

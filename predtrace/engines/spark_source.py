@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,7 +143,7 @@ def type_text(column: Column) -> str:
 
 def _read(session: SparkSession, source: Source) -> DataFrame:
     """The source as the job read it: same format, options and columns."""
-    reader = session.read.format(source.format).option("__globPaths__", "false")
+    reader = session.read.format(source.format)
     for key, value in source.options.items():
         if key.lower() not in ("path", "paths"):
             reader = reader.option(key, value)
@@ -150,7 +151,7 @@ def _read(session: SparkSession, source: Source) -> DataFrame:
         reader = reader.schema(
             ", ".join(f"{_quoted(column.name)} {type_text(column)}" for column in source.columns)
         )
-    return reader.load([address(root) for root in source.roots])
+    return reader.load([literal_address(root) for root in source.roots])
 
 
 def address(path: str) -> str:
@@ -159,6 +160,14 @@ def address(path: str) -> str:
     Links are left as they are: rows are known by the name under which their file was found.
     """
     return path if "://" in path else f"file://{Path(path).absolute()}"
+
+
+def literal_address(path: str) -> str:
+    """The address for a reader of Spark, which takes it for a pattern.
+
+    The option that says otherwise does not hold for several paths.
+    """
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", address(path))
 
 
 def _quoted(name: str) -> str:

@@ -16,6 +16,7 @@ from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.execute import Cut, Run, RunResult
 from predtrace.frontends.spark.leaves import collect_leaves
+from predtrace.frontends.spark.malformed import refuse_malformed
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
 from predtrace.frontends.spark.pruning import prune
@@ -132,9 +133,11 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     translation.leaves.check_all_taken()
     _number_scans(translation)
     root = _named(translation, result.node, pipeline.columns)
+    graph, sources = OperatorGraph(translation.operators, root), translation.book.sources()
+    refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
     return SparkPipeline(
-        graph=OperatorGraph(translation.operators, root),
-        sources=translation.book.sources(),
+        graph=graph,
+        sources=sources,
         settings=translation.settings,
         query=text or option(analyzed.origin().sqlText()) or str(analyzed.toString()),
         dataframe=pipeline,
