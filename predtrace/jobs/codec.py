@@ -14,29 +14,24 @@ predicates need no deep recursion, and subterms that many predicates share cost 
 from __future__ import annotations
 
 import hashlib
-from pathlib import PurePosixPath
 from typing import Any, get_args
 
 import msgspec
 
 from predtrace.errors import JobFormatError, StoreError
+from predtrace.jobs.checks import check_marks, check_record
 from predtrace.jobs.fields import (
     Malformed,
     child_nodes,
     decode_struct,
     encode_struct,
 )
-from predtrace.jobs.formats import lies_under, obstacle
-from predtrace.jobs.model import Job, StoredResult
-from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, MarkJoin, Scan
-from symbolic.expr import Call, Expr, conjuncts
-from symbolic.functions import AGGREGATES, FUNCTIONS
+from predtrace.jobs.model import Job
+from symbolic.expr import Call, Expr
+from symbolic.functions import FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
-_MOST = 1 << 48
-"""More bytes, or rows, than files have."""
 SCHEMA = 3
 """2 added stored tables that number output rows, 3 checksums of stored files and settings, and
 the matches of mark joins."""
@@ -117,9 +112,9 @@ def decode_job(data: bytes, where: str) -> Job:
         )
     try:
         job = _decode_body(msgspec.json.decode(body))
-        _check(job)
+        check_record(job)
         if file.schema < _TELLS_MATCHES:
-            _check_marks(job)
+            check_marks(job)
     except (Malformed, msgspec.DecodeError, RecursionError) as error:
         raise JobFormatError(
             f"{where} does not hold a valid job ({error}); run the pipeline again"
@@ -169,115 +164,3 @@ def _decode_body(body: Any) -> Job:
     job = decode_struct(body["job"], (Job,), get)
     assert isinstance(job, Job)
     return job
-
-
-def _check(job: Job) -> None:
-    """What must hold beyond the types of the fields. Raises Malformed."""
-    for check in (_check_graph, _check_sources, _check_plans, _check_folders, _check_numbers):
-        check(job)
-
-
-def _check_graph(job: Job) -> None:
-    ids = [operator.id for operator in job.graph]
-    if len(set(ids)) != len(ids) or job.root not in ids:
-        raise Malformed("the operators' numbers are not unique, or the root is not among them")
-    try:
-        OperatorGraph(job.graph, job.root)
-    except (ValueError, LookupError) as error:
-        raise Malformed(f"the operator graph: {error}") from error
-    for operator in job.graph:
-        for aggregation in operator.aggregations if isinstance(operator, GroupBy) else ():
-            if aggregation.call.function not in AGGREGATES:
-                raise Malformed(f"there is no aggregate {aggregation.call.function!r}")
-
-
-def _check_sources(job: Job) -> None:
-    names = [source.name for source in job.sources]
-    if len(set(names)) != len(names):
-        raise Malformed("two sources have one name")
-    for operator in job.graph:
-        if isinstance(operator, Scan) and operator.table not in names:
-            raise Malformed(f"there is no source {operator.table!r}, which is scanned")
-    for source in job.sources:
-        found = obstacle(source.format, source.options, source.roots)
-        if found is not None:
-            raise Malformed(f"source {source.name!r}: {found}")
-        for path in (*source.roots, *(file.path for file in source.files)):
-            if not path.startswith("/") or _goes_up(path):
-                raise Malformed(f"source {source.name!r}: {path!r} is not a whole local path")
-        for file in source.files:
-            if not any(lies_under(file.path, root) for root in source.roots):
-                raise Malformed(f"source {source.name!r}: {file.path!r} is under none of its paths")
-            if not 0 <= file.size <= _MOST or not 0 <= (file.rows or 0) <= _MOST:
-                raise Malformed(f"source {source.name!r}: {file.path!r} cannot be so large")
-
-
-def _check_marks(job: Job) -> None:
-    """Older files do not say whether a mark join's NULL rule is that of NOT IN."""
-    for operator in job.graph:
-        for term in conjuncts(operator.condition) if isinstance(operator, MarkJoin) else ():
-            match term:
-                case Call(function="or", args=(compared, Call(function="is_null", args=(tested,)))):
-                    if compared == tested:
-                        raise Malformed(
-                            "an older version saved it with a NOT IN under OR or as a value, and "
-                            "answered for its NULLs as for matches"
-                        )
-
-
-def _check_plans(job: Job) -> None:
-    ids = {operator.id for operator in job.graph}
-    bindings: dict[str, set[int]] = {}
-    for plan in job.plans:
-        known = {0, *(intermediate.binding for intermediate in plan.intermediates)}
-        bindings[plan.aggregates] = known
-        named = [scan.node for scan in plan.scans] + [step.node for step in plan.steps]
-        for node in named + [intermediate.node for intermediate in plan.intermediates]:
-            if node not in ids:
-                raise Malformed(f"a plan names the operator {node}, which does not exist")
-        used = {scan.binding for scan in plan.scans} | {i.parent for i in plan.intermediates}
-        if not used <= known:
-            raise Malformed(f"a plan names the binding {min(used - known)}, which does not exist")
-    for stored in job.intermediates:
-        if stored.binding not in bindings.get(stored.aggregates, ()):
-            raise Malformed(f"a stored result is of binding {stored.binding}, which does not exist")
-
-
-def _check_folders(job: Job) -> None:
-    given = OperatorGraph(job.graph, job.root).output()
-    if job.output is not None and job.output.columns != given:
-        raise Malformed("the stored output has other columns than the pipeline")
-    results: list[StoredResult] = [stored.result for stored in job.intermediates]
-    if job.output is not None:
-        results.append(job.output)
-    for result in results:
-        if _leads_out(result.folder):
-            raise Malformed(f"the folder {result.folder!r} is not inside the job's folder")
-        for file in () if result.numbers is None else result.numbers.files:
-            if _leads_out(file.name):
-                raise Malformed(f"the file {file.name!r} is not inside the output's folder")
-        for stored in result.files:
-            if _leads_out(stored.name):
-                raise Malformed(f"the file {stored.name!r} is not inside the result's folder")
-
-
-def _leads_out(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.is_absolute() or not path.parts or "\\" in name or _goes_up(name)
-
-
-def _goes_up(path: str) -> bool:
-    return ".." in PurePosixPath(path).parts or "\0" in path
-
-
-def _check_numbers(job: Job) -> None:
-    output = set() if job.output is None else {column.id for column in job.output.columns}
-    for stored in job.intermediates:
-        columns = {column.id for column in stored.result.columns}
-        numbers = stored.result.numbers
-        for value in () if numbers is None else numbers.values:
-            if value.column not in columns or value.output not in output:
-                raise Malformed(
-                    f"column {value.column} is said to be the output's {value.output}, and one of "
-                    "them does not exist"
-                )

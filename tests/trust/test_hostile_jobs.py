@@ -117,6 +117,16 @@ def test_sources_are_files_of_known_formats_in_named_places(
         decode_job(sealed(body), "job.json")
 
 
+@pytest.mark.parametrize(
+    "key", ["spark.sql.extensions", "spark.sql.catalog.x", "spark.jars", "spark.sql.warehouse.dir"]
+)
+def test_no_setting_is_put_in_force_but_those_that_change_results(key: str, store: Store) -> None:
+    body = body_of(store)
+    body["job"]["settings"]["conf"][key] = "com.evil.Class"
+    with pytest.raises(JobFormatError, match=f"setting '{key}' is none of those"):
+        decode_job(sealed(body), "job.json")
+
+
 def test_a_file_that_is_not_under_the_roots_is_refused(store: Store) -> None:
     for place in ("/etc/passwd", "{root}x", "{root}/../x"):
         body = body_of(store)
