@@ -133,7 +133,12 @@ class Folder:
             data = path.read_bytes()
         except OSError as error:
             raise StoreError(f"{path} cannot be read ({error.strerror or error})") from error
-        return decode(data, str(path))
+        table = decode(data, str(path))
+        if hashlib.sha256(data).hexdigest() != key:
+            raise ArrayFormatError(
+                f"{path} is not the table that its name says; restore it from a copy"
+            )
+        return table
 
     def nbytes(self, keys: Iterable[str]) -> int:
         """The sizes of the files."""
