@@ -7,15 +7,14 @@ columns and constants are taken from it; it never reaches an engine as text.
 from __future__ import annotations
 
 import datetime as dt
-import decimal
-import math
 from collections.abc import Callable
 from typing import Any
 
-from predtrace.engines.predicates import family
 from predtrace.errors import TargetError
+from predtrace.jobs.model import EngineSettings
+from predtrace.target_comparisons import alike, is_time, number
 from predtrace.target_values import convert
-from symbolic.expr import Call, Column, Expr, Literal, call, conjunction, disjunction, same
+from symbolic.expr import Column, Expr, Literal, call, conjunction, disjunction, same
 from symbolic.types import (
     BOOLEAN,
     DATE,
@@ -24,26 +23,44 @@ from symbolic.types import (
     STRING,
     TIMESTAMP,
     DataType,
-    Decimal,
-    Float,
     Integer,
-    Null,
     String,
     Timestamp,
-    is_numeric,
     type_name,
 )
 
 _COMPARISONS = {"EQ": "eq", "LT": "lt", "LTE": "le", "GT": "gt", "GTE": "ge"}
-_PRECISION = 38
+_TIMES: dict[str, DataType] = {
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
+    "TIMESTAMPNTZ": Timestamp(zoned=False),
+}
+"""Constants with a type before their text, by sqlglot's name of the type."""
+_LETTERS: dict[str, DataType] = {
+    "TINYINT": Integer(8),
+    "SMALLINT": Integer(16),
+    "BIGINT": Integer(64),
+    "DOUBLE": DOUBLE,
+}
+"""Numbers with a letter behind them (Y, S, L, D), by sqlglot's name of the type."""
+_READING = {
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+}
+"""Settings under which the text of a constant means something else: what they usually are."""
 
 
 def parse_predicate(
     text: str,
     find: Callable[[str], Column],
     instant: Callable[[dt.datetime], dt.datetime],
+    settings: EngineSettings,
 ) -> Expr:
-    """The predicate as an expression over the output columns.
+    """The predicate as an expression over the output columns: what Spark makes of the text.
 
     `find` gives a column by name (or raises TargetError), `instant` a zoned timestamp in
     UTC. Raises TargetError for text that is no SQL or uses more than this module takes.
@@ -57,7 +74,13 @@ def parse_predicate(
     except SqlglotError as error:
         reason = str(error).splitlines()[0]
         raise TargetError(f"the target predicate {text!r} cannot be parsed: {reason}") from error
-    return _Reader(text, find, instant).condition(tree)
+    for name, usual in _READING.items():
+        if settings.conf.get(name) not in (None, usual):
+            raise TargetError(
+                f"the job ran with {name}={settings.conf[name]}, under which the text of a "
+                "predicate means something else; give the target as a row or a dict of values"
+            )
+    return _Reader(text, find, instant, settings.ansi).condition(tree)
 
 
 class _Reader:
@@ -66,10 +89,12 @@ class _Reader:
         text: str,
         find: Callable[[str], Column],
         instant: Callable[[dt.datetime], dt.datetime],
+        ansi: bool,
     ) -> None:
         self._text = text
         self._find = find
         self._instant = instant
+        self._ansi = ansi
 
     def condition(self, tree: Any) -> Expr:
         """A tree in Boolean position."""
@@ -97,7 +122,7 @@ class _Reader:
             negated = tree.args.get("negate") or tree.this.args.get("negate")
             return call("not", found) if negated else found
         value = self.value(tree)
-        if value.type != BOOLEAN and not isinstance(value.type, Null):
+        if value.type != BOOLEAN:
             raise TargetError(
                 f"the target predicate {self._text!r} must be a condition, but {tree.sql('spark')} "
                 f"is {type_name(value.type)}; give a whole row as a tuple"
@@ -112,9 +137,9 @@ class _Reader:
         if name == "Column":
             return self._column(tree)
         if name == "Literal":
-            return _constant(tree.this) if not tree.is_string else Literal(tree.this, STRING)
+            return Literal(tree.this, STRING) if tree.is_string else number(tree.this)
         if name == "Neg" and type(tree.this).__name__ == "Literal" and not tree.this.is_string:
-            return _constant(f"-{tree.this.this}")
+            return number(f"-{tree.this.this}")
         if name == "Boolean":
             return Literal(bool(tree.this), BOOLEAN)
         if name == "Null":
@@ -133,52 +158,37 @@ class _Reader:
         return self._find(tree.name)
 
     def _typed(self, tree: Any) -> Expr:
-        """DATE '…', TIMESTAMP '…' and casts of texts to these."""
+        """DATE '…', TIMESTAMP '…', casts of texts to these, and numbers with a letter (1L)."""
         inner = tree.this
-        if type(inner).__name__ != "Literal" or not inner.is_string:
-            raise self._refuse(tree)
         kind = tree.to.this.value
-        if kind == "DATE":
-            return Literal(convert(inner.this, DATE, "DATE"), DATE)
-        if kind in ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ"):
-            return Literal(self._instant(convert(inner.this, TIMESTAMP, "TIMESTAMP")), TIMESTAMP)
+        if type(inner).__name__ != "Literal":
+            raise self._refuse(tree)
+        if not inner.is_string and kind in _LETTERS:
+            found = number(inner.this)
+            return Literal(convert(found.value, _LETTERS[kind], kind), _LETTERS[kind])
+        if inner.is_string and kind in _TIMES and is_time(inner.this, _TIMES[kind]):
+            return Literal(convert(inner.this, _TIMES[kind], kind), _TIMES[kind])
         raise self._refuse(tree)
 
     def _comparison(self, function: str, left: Any, right: Any) -> Expr:
         return call(function, *self._alike(left, right))
 
     def _alike(self, left: Any, right: Any) -> tuple[Expr, Expr]:
-        one, other = self.value(left), self.value(right)
-        if isinstance(one, Literal) and not isinstance(other, Literal):
-            return self._common(self._as(one, other), other)
-        if isinstance(other, Literal) and not isinstance(one, Literal):
-            return self._common(one, self._as(other, one))
-        return self._common(one, other)
+        one, other = self._in_common([self.value(left), self.value(right)])
+        return one, other
 
-    def _as(self, constant: Literal, column: Expr) -> Expr:
-        """A constant as a value of the column's type, or as one that compares with it."""
-        assert isinstance(column, Column)
-        if constant.value is None:
-            return Literal(None, column.type)
-        if is_numeric(column.type) and is_numeric(constant.type):
-            return _number_for(constant, column.type)
-        value = convert(constant.value, column.type, column.name)
-        if isinstance(column.type, Timestamp) and column.type.zoned:
-            value = self._instant(value)
-        return Literal(value, column.type)
-
-    def _common(self, one: Expr, other: Expr) -> tuple[Expr, Expr]:
-        if Null in (type(one.type), type(other.type)) or family(one.type) == family(other.type):
-            return one, other
-        if is_numeric(one.type) and is_numeric(other.type):
-            common = _common_number(one.type, other.type)
-            return _cast(one, common), _cast(other, common)
-        raise TargetError(
-            f"the target predicate {self._text!r} compares {type_name(one.type)} "
-            f"with {type_name(other.type)}"
-        )
+    def _in_common(self, sides: list[Expr], *, listed: bool = False) -> list[Expr]:
+        """The sides in the type that Spark compares them in, zoned timestamps as instants."""
+        return [
+            Literal(self._instant(side.value), side.type)
+            if isinstance(side, Literal) and side.type == TIMESTAMP and side.value is not None
+            else side
+            for side in alike(sides, ansi=self._ansi, listed=listed)
+        ]
 
     def _is(self, tree: Any) -> Expr:
+        if type(tree.this).__name__ in _CONDITIONS:
+            raise self._refuse(tree)  # Spark wants it in parentheses
         right = type(tree.expression).__name__
         if right == "Null":
             return call("is_null", self.value(tree.this))
@@ -190,9 +200,12 @@ class _Reader:
         items = tree.expressions
         if not items or tree.args.get("query") or tree.args.get("unnest"):
             raise self._refuse(tree)
-        return disjunction(*(self._comparison("eq", tree.this, item) for item in items))
+        value, *others = self._in_common([self.value(t) for t in (tree.this, *items)], listed=True)
+        return disjunction(*(call("eq", value, other) for other in others))
 
     def _between(self, tree: Any) -> Expr:
+        if tree.args.get("symmetric"):
+            raise self._refuse(tree)
         low = self._comparison("ge", tree.this, tree.args["low"])
         return conjunction(low, self._comparison("le", tree.this, tree.args["high"]))
 
@@ -221,54 +234,3 @@ _CONDITIONS: dict[str, Callable[[_Reader, Any], Expr]] = {
     "Like": _Reader._like,
     "Escape": _Reader._escaped_like,
 }
-
-
-def _constant(text: str) -> Literal:
-    """A number as written: whole, decimal, or (with an exponent) floating."""
-    if "e" in text.lower():
-        if not math.isfinite(float(text)):
-            raise TargetError(f"the number {text} is too large")
-        return Literal(float(text), DOUBLE)
-    number = decimal.Decimal(text)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    scale = max(-exponent, 0)
-    digits = max(len(number.as_tuple().digits), scale + 1)
-    if digits > _PRECISION:
-        raise TargetError(f"the number {text} has more than {_PRECISION} digits")
-    return Literal(number, Decimal(digits, scale))
-
-
-def _number_for(constant: Literal, data_type: DataType) -> Literal:
-    """A number to compare a column of the type with: exact, in a type of the same kind."""
-    value = constant.value
-    if isinstance(data_type, Float):
-        return Literal(float(value), DOUBLE)
-    if isinstance(value, float):
-        value = decimal.Decimal(repr(value))
-    if isinstance(data_type, Integer) and value == value.to_integral_value():
-        whole = int(value)
-        if -(2**63) <= whole < 2**63:
-            return Literal(whole, Integer(64))
-    exponent = value.as_tuple().exponent
-    scale = max(-exponent, 0) if isinstance(exponent, int) else 0
-    digits = max(len(value.as_tuple().digits), scale + 1)
-    return Literal(value, Decimal(min(digits, _PRECISION), scale))
-
-
-def _common_number(one: DataType, other: DataType) -> DataType:
-    if isinstance(one, Float) or isinstance(other, Float):
-        return DOUBLE
-    exact = [_as_decimal(one), _as_decimal(other)]
-    scale = max(t.scale for t in exact)
-    return Decimal(min(max(t.precision - t.scale for t in exact) + scale, _PRECISION), scale)
-
-
-def _as_decimal(data_type: DataType) -> Decimal:
-    return data_type if isinstance(data_type, Decimal) else Decimal(19, 0)
-
-
-def _cast(expr: Expr, data_type: DataType) -> Expr:
-    if isinstance(expr, Literal) and isinstance(data_type, Decimal) and expr.value is not None:
-        return Literal(decimal.Decimal(expr.value), data_type)
-    return expr if expr.type == data_type else Call("cast", (expr,), data_type)

@@ -125,7 +125,7 @@ class _Reader:
 
     def read(self, target: Any, number: int) -> Wanted:
         if isinstance(target, str):
-            predicate = parse_predicate(target, self.find, self._instant)
+            predicate = parse_predicate(target, self.find, self._instant, self._settings)
             self._refuse_maps(predicate)
             return Wanted(number=number, predicate=predicate)
         if isinstance(target, Mapping):

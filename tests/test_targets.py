@@ -278,7 +278,7 @@ def eq(column: Column, value: Any) -> Any:
         ("`a.b` = 'x'", eq(AGAIN, "x")),
         ("k = -1", eq(K, -1)),
         ("k > 1.5", call(
-            "gt", call("cast", K, type=Decimal(20, 1)), Literal(D("1.5"), Decimal(20, 1))
+            "gt", call("cast", K, type=Decimal(21, 1)), Literal(D("1.5"), Decimal(21, 1))
         )),
         ("true", Literal(True, BOOLEAN)),
     ],
