@@ -15,13 +15,18 @@ from typing import Any
 
 import msgspec
 
+from pushdown.merging import merged_keys, merged_rows, replaced
 from pushdown.operators import (
     JOINS,
+    SET_OPERATIONS,
     Aggregation,
     Assignment,
+    Distinct,
     GroupBy,
+    Limit,
     Operator,
     ScalarSubquery,
+    Union_,
     conditions_of,
 )
 from pushdown.rules.base import Context, Proposals
@@ -63,13 +68,19 @@ class Obligation(msgspec.Struct, frozen=True):
     goal: str = LINEAGE
 
 
+_COMPARING = (*SET_OPERATIONS, Distinct, Limit)
+"""Operators that compare whole rows."""
+
+
 def reduced(obligation: Obligation) -> Obligation:
     """The obligation over the columns it depends on, under canonical names."""
     operator = obligation.operator
     if isinstance(operator, JOINS):
         return _canonical(_with_opaque_atoms(_without_bystanders(obligation)))
     if isinstance(operator, GroupBy):
-        return _canonical(obligation)
+        return _canonical(merged_keys(obligation))
+    if isinstance(operator, _COMPARING):
+        return _canonical(merged_rows(obligation))
     return obligation
 
 
@@ -82,10 +93,10 @@ def _without_bystanders(obligation: Obligation) -> Obligation:
     for index, side in enumerate(sides):
         group = [term for term in terms if (read := column_ids(term)) and read <= side - looked_at]
         stand_in = call("any", Column(-1 - index, "others", LONG))
-        replaced = [_replace(candidate, group, stand_in) for candidate in proposals[index]]
-        if group and None not in replaced:
+        below = [replaced(candidate, group, stand_in) for candidate in proposals[index]]
+        if group and None not in below:
             above = [term for term in above if term not in group] + [stand_in]
-            proposals[index] = tuple(expr for expr in replaced if expr is not None)
+            proposals[index] = tuple(expr for expr in below if expr is not None)
     return msgspec.structs.replace(
         obligation, above=conjunction(*above), proposals=tuple(proposals)
     )
@@ -115,18 +126,6 @@ def _looked_at(
         if more <= seen:
             return seen
         seen |= more
-
-
-def _replace(candidate: Expr, group: list[Expr], stand_in: Expr) -> Expr | None:
-    """The candidate with all of the group's terms replaced; None if it has just some of them."""
-    terms = conjuncts(candidate)
-    rest = [term for term in terms if term not in group]
-    if column_ids(*rest) & column_ids(*group):
-        return None
-    present = len(terms) - len(rest)
-    if present == len(group):
-        return conjunction(*rest, stand_in)
-    return candidate if present == 0 else None
 
 
 _CONNECTIVES = ("and", "or", "not", "is_null", "is_not_null")
@@ -249,7 +248,8 @@ def _used_columns(obligation: Obligation) -> list[list[Column]]:
     used: list[list[Column]] = []
     for index, columns in enumerate(obligation.context.inputs):
         own = {column.id for column in columns} | {-1 - index}
-        if isinstance(operator, ScalarSubquery) and index == 1:
+        whole = isinstance(operator, ScalarSubquery) and index == 1
+        if whole or isinstance(operator, _COMPARING):
             used.append(list(columns))
         else:
             found = {column.id: column for column in read if column.id in own}
@@ -305,10 +305,29 @@ def _renamed_operator(operator: Any, rename: _Renaming) -> Operator:
             for aggregation in operator.aggregations
         )
         return msgspec.structs.replace(operator, **changes)
+    if isinstance(operator, _COMPARING):
+        return _renamed_comparison(operator, changes, rename)
     changes |= {"left": 1, "right": 2}
     changes |= {name: rename(term) for name, term in conditions_of(operator).items()}
     for name in ("mark", "column"):
         if hasattr(operator, name):
             changes[name] = rename.column(getattr(operator, name))
+    renamed: Operator = msgspec.structs.replace(operator, **changes)
+    return renamed
+
+
+def _renamed_comparison(operator: Any, changes: dict[str, Any], rename: _Renaming) -> Operator:
+    match operator:
+        case Distinct() | Limit():
+            changes["input"] = 1
+        case Union_(inputs=inputs):
+            changes["inputs"] = tuple(range(1, 1 + len(inputs)))
+        case _:
+            changes |= {"left": 1, "right": 2}
+    if isinstance(operator, SET_OPERATIONS):
+        changes["columns"] = tuple(map(rename.column, operator.columns))
+        changes["branches"] = tuple(
+            tuple(map(rename.column, branch)) for branch in operator.branches
+        )
     renamed: Operator = msgspec.structs.replace(operator, **changes)
     return renamed

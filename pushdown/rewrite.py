@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping
 
 import networkx as nx
@@ -34,19 +35,50 @@ def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = 
     replacing was right (floats compare equal without being the same) is for the
     verifier to say.
     """
+    terms, wanted = _rewritten(predicate, columns)
+    return _weakest(terms, wanted, constants=constants)
+
+
+def restrictions(predicate: Expr, columns: Collection[Column]) -> tuple[Expr, Expr]:
+    """`restrict` without constants, and with them."""
+    terms, wanted = _rewritten(predicate, columns)
+    return _weakest(terms, wanted, constants=False), _weakest(terms, wanted, constants=True)
+
+
+def _rewritten(
+    predicate: Expr, columns: Collection[Column]
+) -> tuple[tuple[Expr, ...], frozenset[int]]:
     wanted = frozenset(column.id for column in columns)
     terms = conjuncts(predicate)
     known = {
         column: expr for column, expr in stand_ins(terms, wanted).items() if column not in wanted
     }
-    rewritten = (_tidy(simplify(substitute(term, known))) for term in terms)
+    return tuple(_tidied(_substituted(term, known)) for term in terms), wanted
+
+
+def _substituted(term: Expr, known: Mapping[int, Expr]) -> Expr:
+    return term if known.keys().isdisjoint(column_ids(term)) else substitute(term, known)
+
+
+def _weakest(terms: Iterable[Expr], wanted: frozenset[int], *, constants: bool) -> Expr:
     return _without_implied(
-        conjunction(*(_weakened(term, wanted, constants=constants) for term in rewritten))
+        conjunction(*(_weakened(term, wanted, constants=constants) for term in terms))
     )
 
 
 def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, Expr]:
     """What each equated column can be replaced by: a constant, else one of `columns`."""
+    found: dict[int, Expr] = {}
+    for members in _classes(tuple(terms)):
+        best = min(members, key=lambda member: _preference(member, columns))
+        if _preference(best, columns)[0] < _OTHER_COLUMN:
+            found.update((member.id, best) for member in members if isinstance(member, Column))
+    return found
+
+
+@functools.lru_cache(maxsize=1_000)
+def _classes(terms: tuple[Expr, ...]) -> tuple[frozenset[Expr], ...]:
+    """What the terms equate: both sides of a join ask for the same."""
     classes: nx.Graph[Expr] = nx.Graph()
     for term in terms:
         match term:
@@ -54,12 +86,7 @@ def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, E
                 isinstance(left, Call) or isinstance(right, Call)
             ):
                 classes.add_edge(left, right)
-    found: dict[int, Expr] = {}
-    for members in nx.connected_components(classes):
-        best = min(members, key=lambda member: _preference(member, columns))
-        if _preference(best, columns)[0] < _OTHER_COLUMN:
-            found.update((member.id, best) for member in members if isinstance(member, Column))
-    return found
+    return tuple(map(frozenset, nx.connected_components(classes)))
 
 
 def simplify(expr: Expr) -> Expr:
@@ -67,8 +94,10 @@ def simplify(expr: Expr) -> Expr:
     return transform(expr, _fold)
 
 
-def _tidy(term: Expr) -> Expr:
+@functools.lru_cache(maxsize=10_000)
+def _tidied(term: Expr) -> Expr:
     """Conjuncts as people write them: columns first; ``x = x`` says that x is not NULL."""
+    term = simplify(term)
     match term:
         case Call(function="eq", args=(left, right)) if left == right:
             return call("is_not_null", left)

@@ -7,6 +7,7 @@ frozen structs, hashable and compared by value; rewriting builds new nodes.
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Union
 
@@ -15,7 +16,7 @@ import msgspec
 from symbolic.types import BOOLEAN, DataType, String
 
 
-class ExprBase(msgspec.Struct, frozen=True, tag_field="node"):
+class ExprBase(msgspec.Struct, frozen=True, tag_field="node", cache_hash=True):
     """Common base of all expression nodes."""
 
 
@@ -205,7 +206,12 @@ def columns_of(*exprs: Expr) -> frozenset[Column]:
 
 def column_ids(*exprs: Expr) -> frozenset[int]:
     """The ids of the columns that the expressions read."""
-    return frozenset(column.id for column in columns_of(*exprs))
+    return frozenset().union(*map(_column_ids, exprs))
+
+
+@functools.lru_cache(maxsize=50_000)
+def _column_ids(expr: Expr) -> frozenset[int]:
+    return frozenset(node.id for node in walk(expr) if isinstance(node, Column))
 
 
 def params_of(*exprs: Expr) -> frozenset[Param]:

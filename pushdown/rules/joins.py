@@ -13,7 +13,7 @@ from pushdown.operators import (
     ScalarSubquery,
     SemiJoin,
 )
-from pushdown.rewrite import restrict
+from pushdown.rewrite import restrict, restrictions
 from pushdown.rules.base import Context, OutputRow, Proposals, Rule, RuleTable, Tables
 from pushdown.rules.rows import lift_unchanged, only
 from symbolic.encode import Encoder, Value
@@ -65,8 +65,7 @@ def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Pr
 
 def _onto(predicate: Expr, columns: tuple[Column, ...]) -> tuple[Expr, ...]:
     """The predicate said with `columns`; if need be with what it says of params alone."""
-    plain = restrict(predicate, columns)
-    full = restrict(predicate, columns, constants=True)
+    plain, full = restrictions(predicate, columns)
     return (plain,) if full == plain else (plain, full)
 
 

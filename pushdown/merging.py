@@ -1,0 +1,225 @@
+"""Many columns as one: rows that an operator compares as a whole, or groups by.
+
+A set operation or DISTINCT sees of most columns only whether a row's tuple equals another's,
+and so does a GROUP BY of its keys. Such columns become one column, whose values stand for the
+tuples; what the predicate above says of them becomes one arbitrary predicate over it, or one
+pin. That needs values that are the same if they are equal. 0.0 and -0.0 are not: a column of
+floats that the predicate reads stays by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pushdown.operators import AggregateCall, Aggregation, Assignment, Distinct, GroupBy, Union_
+from pushdown.rules.base import WHOLE, Context
+from pushdown.rules.groups import attains
+from symbolic.expr import (
+    FALSE,
+    Call,
+    Column,
+    Expr,
+    Param,
+    call,
+    column_ids,
+    conjunction,
+    conjuncts,
+    params_of,
+    same,
+    substitute,
+)
+from symbolic.types import LONG, same_if_equal
+
+if TYPE_CHECKING:
+    from pushdown.abstraction import Obligation
+
+
+def replaced(candidate: Expr, group: Collection[Expr], stand_in: Expr) -> Expr | None:
+    """The candidate with all of the group's terms replaced; None if it has just some of them."""
+    terms = conjuncts(candidate)
+    rest = [term for term in terms if term not in group]
+    if column_ids(*rest) & column_ids(*group):
+        return None
+    present = len(terms) - len(rest)
+    if present == len(group):
+        return conjunction(*rest, stand_in)
+    return candidate if present == 0 else None
+
+
+def _any(column: Column) -> Expr:
+    return call("any", column)
+
+
+class _Merge(msgspec.Struct, frozen=True):
+    """Output columns (ids) that become one, the terms that read them, and what these become."""
+
+    columns: frozenset[int]
+    terms: tuple[Expr, ...] = ()
+    said: Callable[[Column], Expr] = _any
+
+
+def merged_rows(obligation: Obligation) -> Obligation:
+    """For operators that compare rows: columns that are compared as parts of these alone.
+
+    UNION ALL and DISTINCT select the rows that the predicate above selects, whatever it is; the
+    others do so if it pins the row.
+    """
+    operator: Any = obligation.operator
+    context = obligation.context
+    columns = getattr(operator, "columns", context.inputs[0])
+    branches = getattr(operator, "branches", (columns,))
+    places: list[tuple[Column, ...]] = list(zip(columns, *branches, strict=True))
+    terms = conjuncts(obligation.above)
+    everything = frozenset(place[0].id for place in places)
+    same_values = {place[0].id for place in places if same_if_equal(c.type for c in place)}
+    if isinstance(operator, (Union_, Distinct)):
+        merges = _selected(everything, same_values, terms)
+    else:
+        merges = _pinned(everything, same_values, terms)
+    own = [_stand_in(place) for place in range(len(merges))]
+    stand_ins = [own] * (len(branches) + 1)
+    if hasattr(operator, "branches"):
+        stand_ins = [
+            [_stand_in(place + len(merges) * number) for place in range(len(merges))]
+            for number in range(len(branches) + 1)
+        ]
+    proposals = []
+    for number, candidates in enumerate(obligation.proposals, start=1):
+        fed = {place[0].id: place[number] for place in places}
+        proposals.append([_below(merges, c, fed, stand_ins[number]) for c in candidates])
+    if any(None in candidates for candidates in proposals):
+        return obligation
+    gone = frozenset().union(*(merge.columns for merge in merges))
+    kept = [*zip(*stand_ins, strict=True), *(p for p in places if p[0].id not in gone)]
+    outputs, *inputs = zip(*kept, strict=True) if kept else [()] * (len(branches) + 1)
+    if hasattr(operator, "branches"):
+        operator = msgspec.structs.replace(operator, columns=outputs, branches=tuple(inputs))
+    return msgspec.structs.replace(
+        obligation,
+        operator=operator,
+        above=_above(merges, terms, own),
+        proposals=tuple(map(tuple, proposals)),
+        context=msgspec.structs.replace(
+            context, inputs=tuple(tuple(dict.fromkeys(each)) for each in inputs)
+        ),
+    )
+
+
+def merged_keys(obligation: Obligation) -> Obligation:
+    """For a GROUP BY: keys that the predicate above only pins as one, and those it leaves open.
+
+    Not where the rows count that attain a min or max: they are another question.
+    """
+    operator = obligation.operator
+    assert isinstance(operator, GroupBy)
+    if attains(operator, obligation.context):
+        return obligation
+    terms = conjuncts(obligation.above)
+    mergeable = _mergeable(operator)
+    merges = _pinned(frozenset(mergeable), mergeable.keys(), terms)
+    own = [_stand_in(place) for place in range(len(merges))]
+    (candidates,) = obligation.proposals
+    below = [_below(merges, candidate, mergeable, own) for candidate in candidates]
+    if None in below:
+        return obligation
+    gone = frozenset().union(*(merge.columns for merge in merges))
+    read = column_ids(*terms)
+    return msgspec.structs.replace(
+        obligation,
+        operator=msgspec.structs.replace(
+            operator,
+            keys=(
+                *(Assignment(column, column) for column in own),
+                *(key for key in operator.keys if key.column.id not in gone),
+            ),
+            # An aggregate is some function of the keys; which one, and of what, is not asked.
+            aggregations=tuple(
+                Aggregation(a.column, AggregateCall(a.call.function, (), a.call.type))
+                for a in operator.aggregations
+                if a.column.id in read
+            ),
+        ),
+        above=_above(merges, terms, own),
+        proposals=(tuple(below),),
+        context=Context(((*own, *obligation.context.inputs[0]),), WHOLE),
+    )
+
+
+def _mergeable(operator: GroupBy) -> dict[int, Column]:
+    """Keys (ids) that are a column of the input each, whose values are the same if equal."""
+    read = [column for key in operator.keys for column in column_ids(key.value)]
+    return {
+        key.column.id: key.value
+        for key in operator.keys
+        if isinstance(key.value, Column)
+        and read.count(key.value.id) == 1
+        and same_if_equal((key.column.type, key.value.type))
+    }
+
+
+def _selected(
+    columns: frozenset[int], same_values: Collection[int], terms: Sequence[Expr]
+) -> list[_Merge]:
+    """All columns but those that terms connect with values that are equal, but not the same."""
+    odd = columns - set(same_values)
+    apart: frozenset[int] = frozenset()
+    while True:
+        more = frozenset(
+            column for read in map(column_ids, terms) if read & (odd | apart) for column in read
+        )
+        if more <= apart:
+            break
+        apart |= more
+    group = tuple(term for term in terms if (read := column_ids(term)) and not read & apart)
+    return [_Merge(columns - apart, group)]
+
+
+def _pinned(
+    columns: frozenset[int], same_values: Collection[int], terms: Sequence[Expr]
+) -> list[_Merge]:
+    """The columns that the terms pin and say nothing else of; those that they say nothing of."""
+    pins: dict[int, Expr] = {}
+    for column in columns & frozenset(same_values):
+        reading = [term for term in terms if column in column_ids(term)]
+        others = [term for term in terms if term not in reading]
+        match reading:
+            case [Call(function="nullsafe_eq", args=(Column(), Param() as param)) as pin]:
+                if param not in params_of(*others):
+                    pins[column] = pin
+    found = [_Merge(columns - column_ids(*terms))]
+    if pins:
+        found.append(_Merge(frozenset(pins), tuple(pins.values()), _pin))
+    return [merge for merge in found if merge.columns]
+
+
+def _above(merges: Sequence[_Merge], terms: Sequence[Expr], columns: Sequence[Column]) -> Expr:
+    gone = [term for merge in merges for term in merge.terms]
+    pairs = zip(merges, columns, strict=True)
+    said = [merge.said(column) for merge, column in pairs if merge.terms]
+    return conjunction(*said, *(term for term in terms if term not in gone))
+
+
+def _below(
+    merges: Sequence[_Merge],
+    candidate: Expr,
+    fed: Mapping[int, Expr],
+    columns: Sequence[Column],
+) -> Expr | None:
+    """The candidate with the merged terms replaced; `fed` is what output columns are made of."""
+    below: Expr | None = candidate
+    for merge, column in zip(merges, columns, strict=True):
+        if merge.terms and below not in (None, FALSE):
+            group = dict.fromkeys(substitute(term, fed) for term in merge.terms)
+            below = replaced(below, group, merge.said(column))
+    return below
+
+
+def _pin(column: Column) -> Expr:
+    return same(column, Param(0, -1, "others", LONG, nullable=False))
+
+
+def _stand_in(place: int) -> Column:
+    return Column(-1 - place, "others", LONG, nullable=False)
