@@ -126,9 +126,9 @@ def _roots(
 ) -> tuple[str, ...]:
     """The paths under which all files lie that Spark reads, and no others.
 
-    These are the `roots` that Spark was given, unless it leaves out files under them: those that
-    are not of a pattern or an age, or in a subfolder that is no partition. Then they are the files
-    themselves. Raises SourceError if that cannot be said so, or a file is read twice, whose rows
+    These are the `roots` that Spark was given, unless it leaves out files under them (those that
+    are not of a pattern or an age, or in a subfolder that is no partition), or reads hidden ones.
+    Then they are the files themselves. Raises SourceError if that cannot be said so, or a file is read twice, whose rows
     could not be told apart.
     """
     if any("://" in root for root in roots):
@@ -144,13 +144,16 @@ def _roots(
         raise SourceError(
             f"{gone} is gone since Spark listed the source's files; read the source again"
         )
-    left_out = sorted({file.path for file in _files(roots)} - set(read))
-    if not left_out:
+    listed = {file.path for file in _files(roots)}
+    different = sorted(listed ^ set(read))
+    if not different:
         return roots
     if partition_columns or not read:
+        verb = "does not read" if different[0] in listed else "reads"
         raise SourceError(
-            f"Spark does not read {left_out[0]}, which lies under {', '.join(roots)}; move it "
-            "elsewhere, or read without pathGlobFilter, modifiedBefore and modifiedAfter"
+            f"Spark {verb} {different[0]}, which lies under {', '.join(roots)}; move it elsewhere, "
+            "or read without pathGlobFilter, modifiedBefore, modifiedAfter and a regular expression "
+            "for hidden names"
         )
     return tuple(sorted(read))
 
