@@ -95,7 +95,7 @@ def ask(
     graph = OperatorGraph(job.graph, job.root)
     wishes = check_target(target, graph.output(), job.settings)
     plan = labelled_for(wishes, plan)
-    notes: list[str] = []
+    notes = _lacking(job)
     if mode in (AUTO, INDEXED) and index_file(folder, plan.aggregates).exists():
         from predtrace.index.asking import ask_index
 
@@ -106,10 +106,7 @@ def ask(
     there = usable(job, folder, plan, mode, notes)
     chosen_mode, reason = choose_mode(there, plan, mode)
     scans = graph.scans()
-    sources = [source for source in job.sources if _is_read(source.name, scans)]
-    check_sources(sources)
-    if not all(file.fingerprint for source in sources for file in source.files):
-        notes.append(_UNSAMPLED)
+    check_sources([source for source in job.sources if _is_read(source.name, scans)])
     try:
         requests = scan_requests(there, graph, plan, chosen_mode, folder)
     except NonDeterministicError as error:
@@ -155,9 +152,20 @@ def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str
             raise
         notes.append(f"the stored intermediate results were not used: {error}")
         return msgspec.structs.replace(job, intermediates=())
-    if not all(result.files for result in looked_up):
-        notes.append(_UNSEALED)
     return job
+
+
+def _lacking(job: Job) -> list[str]:
+    """Notes on what the record of an earlier version does not have."""
+    results = [item.result for item in job.intermediates]
+    results += [] if job.output is None else [job.output]
+    files = [file for source in job.sources for file in source.files]
+    found = []
+    if not all(result.files for result in results):
+        found.append(_UNSEALED)
+    if not all(file.fingerprint for file in files):
+        found.append(_UNSAMPLED)
+    return found
 
 
 def _output(job: Job, folder: Path, graph: OperatorGraph, wishes: Wishes) -> OutputOf | None:

@@ -101,3 +101,25 @@ def test_runs_record_checksums_and_fingerprints(
     flip(tmp_path / "s.parquet")
     with pytest.raises(SourceError, match="trust_s changed since the job ran"):
         job.lineage({"a": 1})
+
+
+def test_hidden_files_that_spark_was_made_to_read_are_in_the_snapshot(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for name in ("a", "_b"):
+        place = tmp_path / "t" / f"{name}.parquet"
+        place.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"a": [1]}), place)
+    hidden = "spark.sql.files.ignoredPathSegmentRegex"
+    before = spark.conf.get(hidden)
+    spark.conf.set(hidden, "^[.]")
+    try:
+        frame = spark.read.parquet(str(tmp_path / "t"))
+        assert frame.count() == 2
+        job = predtrace.trace(frame).run(store=tmp_path / "store")
+        assert job.lineage({"a": 1}, engine="duckdb").scans[0].count() == 2
+    finally:
+        spark.conf.set(hidden, before)
+    flip(tmp_path / "t" / "_b.parquet")
+    with pytest.raises(SourceError, match=r"_b\.parquet .*other|_b\.parquet was modified"):
+        job.lineage({"a": 1})

@@ -128,8 +128,8 @@ def _roots(
 
     These are the `roots` that Spark was given, unless it leaves out files under them (those that
     are not of a pattern or an age, or in a subfolder that is no partition), or reads hidden ones.
-    Then they are the files themselves. Raises SourceError if that cannot be said so, or a file is read twice, whose rows
-    could not be told apart.
+    Then they are the files themselves. Raises SourceError if that cannot be said so, or a file is
+    read twice, whose rows could not be told apart.
     """
     if any("://" in root for root in roots):
         return roots
@@ -152,8 +152,8 @@ def _roots(
         verb = "does not read" if different[0] in listed else "reads"
         raise SourceError(
             f"Spark {verb} {different[0]}, which lies under {', '.join(roots)}; move it elsewhere, "
-            "or read without pathGlobFilter, modifiedBefore, modifiedAfter and a regular expression "
-            "for hidden names"
+            "or read without pathGlobFilter, modifiedBefore, modifiedAfter and a pattern of its "
+            "own for hidden names"
         )
     return tuple(sorted(read))
 
