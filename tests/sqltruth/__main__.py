@@ -96,7 +96,7 @@ def working() -> Iterator[tuple[SparkSession, Path]]:
 
 def tell(record: dict[str, Any], batch: Batch) -> None:
     """Print a seed that fails: the statement, its tables, what was expected and what came."""
-    print(f"\nseed {record['seed']} {batch.settings} aggregates={record['aggregates']}")
+    print(f"\nseed {record['seed']} {batch.settings} {record['choices']}")
     print(record["sql"])
     for name, rows in batch.tables.items():
         if re.search(rf"(FROM|JOIN) \(?{name}\b", record["sql"]):

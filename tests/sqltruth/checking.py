@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.sqltruth.scans import Place, scans
 from tests.sqltruth.syntax import Statement, statement_text
 from tests.sqltruth.tables import Rows, random_tables, write_tables
-from tests.sqltruth.tracer import Row, ScanName, Traced, Tracer, merged, source_rows
+from tests.sqltruth.tracer import Row, ScanName, Traced, Tracer, merged, source_rows, union
 from tests.sqltruth.values import RaisesError, Settings, row_key
 from tests.sqltruth.writer import Writer
 
@@ -25,7 +25,8 @@ MODES = ("naive", "refined", "replayed", "stored", "indexed")
 ON_SPARK_INSTEAD = ("refined", "replayed")
 """Modes that are asked about on Spark where DuckDB is not exact."""
 MOST_TARGETS = 8
-_ATTEMPTS = 6
+_ATTEMPTS = 10
+_ENOUGH = 4
 
 
 @dataclass
@@ -55,15 +56,25 @@ def open_batch(number: int, session: SparkSession, folder: Path) -> Batch:
     return Batch(number, spark, settings, tables, place)
 
 
+class Choices(NamedTuple):
+    """How a statement is run and asked about.
+
+    With `instead`, some modes are asked on Spark where DuckDB is not exact.
+    """
+
+    aggregates: str
+    engines: tuple[str, ...] = ("duckdb",)
+    keep: str = "none"
+    instead: bool = False
+
+
 @dataclass
 class Outcome:
     """What came of one seed. `findings` are what is wrong."""
 
     seed: int
-    text: str = ""
-    aggregates: str = ""
-    engines: Sequence[str] = ()
-    keep: str = ""
+    text: str
+    choices: Choices
     status: str = "asked"
     targets: int = 0
     labels: Counter[str] = field(default_factory=Counter)
@@ -79,49 +90,44 @@ class Outcome:
             "labels": dict(self.labels),
             "refusals": dict(self.refusals),
             "findings": self.findings,
-            **({"sql": self.text, "aggregates": self.aggregates} if self.findings else {}),
+            **({"sql": self.text, "choices": self.choices._asdict()} if self.findings else {}),
         }
 
 
 def statement_of(seed: int, batch: Batch) -> Statement:
-    """The seed's statement: the first of some attempts that has rows."""
+    """The seed's statement: of some attempts the first whose rows have a few source rows."""
     rng = random.Random(seed)
-    statement = Writer(rng, batch.settings.ansi).statement()
     for _ in range(_ATTEMPTS):
-        try:
-            if Tracer(batch.tables, batch.settings, "minimal").run(statement):
-                return statement
-        except RaisesError:
-            pass
         statement = Writer(rng, batch.settings.ansi).statement()
+        try:
+            rows = Tracer(batch.tables, batch.settings, "minimal").run(statement)
+        except RaisesError:
+            continue
+        if union(rows).bit_count() >= _ENOUGH and len(scans(statement)) > 1:
+            break
     return statement
 
 
-def check_seed(seed: int, batch: Batch) -> Outcome:
-    """Write, run and ask: every tenth seed on Spark, too, which then stores the intermediates."""
-    statement = statement_of(seed, batch)
+def choices_of(seed: int) -> Choices:
+    """Every tenth seed is asked about on Spark, too, which then stores the intermediates."""
     rng = random.Random(f"choices {seed}")
     aggregates = rng.choice(("minimal", "minimal", "whole"))
     if seed % 10:
-        return check(statement, batch, aggregates, ("duckdb",), "none", seed)
-    return check(
-        statement, batch, aggregates, ("duckdb", "spark"), rng.choice(("inline", "late")), seed
-    )
+        return Choices(aggregates, instead=seed % 5 == 1)
+    return Choices(aggregates, ("duckdb", "spark"), rng.choice(("inline", "late")))
 
 
-def check(
-    statement: Statement,
-    batch: Batch,
-    aggregates: str,
-    engines: Sequence[str] = ("duckdb",),
-    keep: str = "none",
-    seed: int = 0,
-) -> Outcome:
+def check_seed(seed: int, batch: Batch) -> Outcome:
+    """Write, run and ask."""
+    return check(statement_of(seed, batch), batch, choices_of(seed), seed)
+
+
+def check(statement: Statement, batch: Batch, choices: Choices, seed: int = 0) -> Outcome:
     """Run and ask: the outcome has a finding for everything that is not as it should be."""
-    outcome = Outcome(seed, statement_text(statement), aggregates, engines, keep)
+    outcome = Outcome(seed, statement_text(statement), choices)
     store = batch.folder / f"store-{seed}"
     try:
-        Check(statement, batch, outcome, engines, store, keep).run()
+        Check(statement, batch, outcome, choices, store).run()
     except Stop as stop:
         outcome.status = str(stop)
     finally:
@@ -140,9 +146,8 @@ class Check:
     statement: Statement
     batch: Batch
     outcome: Outcome
-    engines: Sequence[str]
+    choices: Choices
     store: Path
-    keep: str
 
     def run(self) -> None:
         """All of it."""
@@ -158,7 +163,9 @@ class Check:
         except Exception as error:
             self._crashed("trace", error)
         try:
-            job = trace.run(store=self.store, keep=self.keep, aggregates=self.outcome.aggregates)
+            job = trace.run(
+                store=self.store, keep=self.choices.keep, aggregates=self.choices.aggregates
+            )
         except Exception as error:
             # Spark may raise, too: in a branch that the evaluator's CASE does not take, say.
             self._plain(frame)
@@ -171,7 +178,7 @@ class Check:
             self._ask(job, targets, rows)
 
     def _truth(self) -> list[Traced]:
-        tracer = Tracer(self.batch.tables, self.batch.settings, self.outcome.aggregates)
+        tracer = Tracer(self.batch.tables, self.batch.settings, self.choices.aggregates)
         self.places = scans(self.statement)
         for number, place in enumerate(self.places):
             tracer.scans[place.path] = ScanName(place.table, place.alias, number)
@@ -217,12 +224,16 @@ class Check:
              for number in range(len(self.places))]
             for target in targets
         ]  # fmt: skip
-        for engine in self.engines:
+        for engine in self.choices.engines:
             for mode in MODES:
-                if mode == "stored" and self.keep == "none" and not self._built(job, engine):
+                if (
+                    mode == "stored"
+                    and self.choices.keep == "none"
+                    and not self._built(job, engine)
+                ):
                     continue
                 exact = self._answer(job, targets, expected, engine, mode)
-                if not exact and mode in ON_SPARK_INSTEAD and "spark" not in self.engines:
+                if not exact and mode in ON_SPARK_INSTEAD and self.choices.instead:
                     self._answer(job, targets, expected, "spark", mode)
 
     def _answer(
@@ -239,11 +250,11 @@ class Check:
         where = f"{mode} on {engine}"
         try:
             if mode == "indexed":
-                job.build_index(engine=engine, aggregates=self.outcome.aggregates)
+                job.build_index(engine=engine, aggregates=self.choices.aggregates)
             # The first target twice, so that an answer always numbers its targets.
             answer = job.lineage(
                 [*targets, targets[0]], mode=mode, engine=engine,
-                aggregates=self.outcome.aggregates,
+                aggregates=self.choices.aggregates,
             )  # fmt: skip
             found = [answered(scan) for scan in answer.scans]
         except PredTraceError as refusal:
@@ -277,7 +288,7 @@ class Check:
             return False
         return True
 
-    def _paired(self, answer: Any, where: str) -> Iterator[tuple[int, int | None]]:
+    def _paired(self, answer: Any, where: str) -> list[tuple[int, int | None]]:
         """Scans of the statement with scans of the answer: by table and alias, in plan order."""
         theirs: dict[Any, list[int]] = defaultdict(list)
         for number, scan in enumerate(answer.scans):
@@ -295,7 +306,19 @@ class Check:
             pairs += [
                 (number, given[n] if n < len(given) else None) for n, number in enumerate(mine)
             ]
-        return iter(pairs)
+        self._check_numbers(answer, where, pairs)
+        return pairs
+
+    def _check_numbers(
+        self, answer: Any, where: str, pairs: Sequence[tuple[int, int | None]]
+    ) -> None:
+        """Scans of a table are numbered from 1 in plan order."""
+        by_table: dict[str, list[int]] = defaultdict(list)
+        for _, scan in sorted(pair for pair in pairs if pair[1] is not None):
+            by_table[answer.scans[scan].table].append(answer.scans[scan].occurrence)
+        for table, numbers in by_table.items():
+            if numbers != list(range(1, len(numbers) + 1)):
+                self._finding("numbering", where=where, expected=table, got=repr(numbers))
 
     def _compare(
         self, where: str, target: Row, place: Place, label: str, want: set[int], got: list[int]

@@ -36,7 +36,7 @@ def shrunk(statement: Statement, outcome: Outcome, batch: Batch, steps: int = 60
 
     def fails(candidate: Statement) -> Outcome | None:
         try:
-            found = check(candidate, batch, outcome.aggregates, outcome.engines, outcome.keep)
+            found = check(candidate, batch, outcome.choices)
         except (KeyError, IndexError, ValueError, AssertionError):
             return None  # It reads a column that the step took away.
         return found if any(f["kind"] == wanted for f in found.findings) else None

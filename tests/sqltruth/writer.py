@@ -74,10 +74,10 @@ class Writer(Conditions):
     def statement(self) -> Statement:
         """A statement: perhaps CTEs, a query, perhaps its first rows."""
         for _ in range(self.pick((0, 0, 0, 1, 1, 2))):
-            query, types = self.query(self.pick((0, 1)))
+            query, types = self.query(self.pick((0, 0, 1)))
             columns = tuple(zip(self._names(query), types, strict=True))
             self._common.append(CommonTable(f"c{next(self._numbers)}", query, columns))
-        query, types = self.query(self.pick((0, 1, 1, 2)))
+        query, types = self.query(self.pick((0, 0, 1, 1, 1, 2)))
         query = self._sorted(query, types)
         ctes = tuple((common.name, common.query) for common in self._common)
         return Statement(query, ctes)
@@ -246,7 +246,7 @@ class Writer(Conditions):
 
     def _from(self, depth: int) -> tuple[Item, list[Column]]:
         item, columns = self._item(depth)
-        for number in range(self.pick((0, 0, 1, 1, 1, 2)) if depth else self.pick((0, 0, 0, 1))):
+        for number in range(self.pick((0, 0, 1, 1, 1, 2)) if depth else self.pick((0, 0, 1))):
             if self._scans >= _MOST_SCANS:
                 break
             other, more = self._item(depth - 1 if depth else 0)
@@ -318,7 +318,9 @@ class Writer(Conditions):
             return Join("CROSS JOIN", left, right), both
         terms: list[Expr] = [self.linking([c.ref for c in ours], [c.ref for c in theirs])]
         if self.chance(0.2):
-            terms.append(self.condition([column.ref for column in both], 0, ()))
+            refs = [column.ref for column in both]
+            depth = 1 if self.chance(0.2) else 0
+            terms.append(self.condition(refs, depth, refs))
         on = terms[0] if len(terms) == 1 else self.joined(terms)
         return Join(kind, left, right, on), ours if half else both
 
