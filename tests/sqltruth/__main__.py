@@ -32,7 +32,7 @@ BATCH = 50
 def main() -> None:
     """Check seeds, or sum up what is in the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.sqltruth", description=__doc__)
-    parser.add_argument("--seeds", default="0:1000", help="from:to, the end left out")
+    parser.add_argument("--seeds", default="0:1000", help="from:to, the end left out, or several with commas")
     parser.add_argument("--results", type=Path, default=Path("fuzz.jsonl"))
     parser.add_argument("--summary", action="store_true", help="only sum up the results")
     parser.add_argument("--shrink", type=int, metavar="SEED", help="make a failing one smaller")
@@ -40,12 +40,18 @@ def main() -> None:
     if given.shrink is not None:
         shrink(given.shrink)
         return
-    first, end = map(int, given.seeds.split(":"))
-    wanted = range(first, end)
+    wanted = [seed for part in given.seeds.split(",") for seed in seeds_of(part)]
     if not given.summary:
         done = {record["seed"] for record in read_results(given.results)}
         run([seed for seed in wanted if seed not in done], given.results)
-    print(summary(r for r in read_results(given.results) if r["seed"] in wanted))
+    chosen = set(wanted)
+    print(summary(r for r in read_results(given.results) if r["seed"] in chosen))
+
+
+def seeds_of(text: str) -> range:
+    """One seed, or ``from:to`` without the end."""
+    first, _, end = text.partition(":")
+    return range(int(first), int(end) if end else int(first) + 1)
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
