@@ -32,7 +32,9 @@ BATCH = 50
 def main() -> None:
     """Check seeds, or sum up what is in the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.sqltruth", description=__doc__)
-    parser.add_argument("--seeds", default="0:1000", help="from:to, the end left out, or several with commas")
+    parser.add_argument(
+        "--seeds", default="0:1000", help="from:to, the end left out, or several with commas"
+    )
     parser.add_argument("--results", type=Path, default=Path("fuzz.jsonl"))
     parser.add_argument("--summary", action="store_true", help="only sum up the results")
     parser.add_argument("--shrink", type=int, metavar="SEED", help="make a failing one smaller")
