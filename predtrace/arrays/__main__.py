@@ -37,6 +37,7 @@ class Part(str, Enum):
 
     sizes = "sizes"
     latency = "latency"
+    plain = "plain"
     queries = "queries"
     workflows = "workflows"
     random = "random"
@@ -62,11 +63,13 @@ def bench(
 ) -> None:
     """Measure what DSLog's paper measures, here and now, against files and DuckDB.
 
-    sizes      Table VII: bytes of twelve operations' lineage in six formats
+    sizes      Table VII: bytes of fourteen operations' lineage in seven formats
 
     latency    Figure 7: seconds to compress and write
 
-    queries    1000 cells, as a box and scattered, of each of the twelve operations
+    plain      seconds to compress data without structure, against plain NumPy
+
+    queries    1000 cells, as a box and scattered, of each of the fourteen operations
 
     workflows  Figure 8: an image, a relational and a ResNet workflow
 
@@ -118,6 +121,7 @@ def _measure(
         scale=scale,
         stored=stored,
         written=run.of_latency(scale, folder, tell) if Part.latency in parts else [],
+        compressed=run.of_unstructured(scale, tell) if Part.plain in parts else [],
         operations=operations,
         workflows=run.of_workflows(scale, tell) if Part.workflows in parts else [],
         random=run.of_random(scale, repeats, tell) if Part.random in parts else [],

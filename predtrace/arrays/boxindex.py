@@ -9,6 +9,7 @@ its start; a query reads the stretch of each class that begins at most a length 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +41,16 @@ class BoxIndex:
         """The axis that boxes are sorted by first, where there are several."""
         return self._axes[0] if len(self._axes) > 1 else None
 
-    def candidates(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
-        """Pairs (box of the index, given box); all that overlap are among them."""
+    def candidates(self, lo: Ints, hi: Ints) -> Iterator[tuple[Ints, Ints | None]]:
+        """Pairs (box of the index, given box), in parts; all that overlap are among them.
+
+        Of a single given box, the boxes of the index only.
+        """
         first, last = self._key(lo), self._key(hi)
-        found = [_overlapping(each, first, last) for each in self._classes]
-        rows = np.concatenate([rows for rows, _ in found])
-        return rows, np.concatenate([given for _, given in found])
+        for each in self._classes:
+            rows, given = _overlapping(each, first, last)
+            if len(rows):
+                yield rows, given
 
     def _key(self, cells: Ints) -> Ints:
         return ravel([cells[:, axis] for axis in self._axes], self._sizes)
@@ -76,9 +81,11 @@ def _classes(starts: Ints, lengths: Ints) -> list[_Class]:
     return classes
 
 
-def _overlapping(each: _Class, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+def _overlapping(each: _Class, first: Ints, last: Ints) -> tuple[Ints, Ints | None]:
     begin = np.searchsorted(each.starts, first - each.length, side="left")
     end = np.searchsorted(each.starts, last, side="right")
+    if len(first) == 1:
+        return each.rows[int(begin[0]) : int(end[0])], None
     counts = np.maximum(end - begin, 0)
     given = np.repeat(np.arange(len(first)), counts)
     within = np.arange(len(given)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from predtrace.arrays.bitmaps import runs
 from predtrace.arrays.boxes import (
     KEY_LIMIT,
     Columns,
@@ -130,8 +131,13 @@ class Cells:
             return Cells(self.shape, self.lo[:1], self.hi[:1])
         if len(self) < 2:
             return self
-        lo, hi = as_columns(self.lo), as_columns(self.hi)
-        for axis in reversed(range(len(self.shape))):
+        marked = runs(self.lo, self.hi, self.shape)
+        if marked is not None and len(marked.lo[0]) <= len(self):
+            lo, hi, axes = marked
+        else:
+            lo, hi = as_columns(self.lo), as_columns(self.hi)
+            axes = list(reversed(range(len(self.shape))))
+        for axis in axes:
             lo, hi = _joined(lo, hi, axis, self.shape)
         return Cells(self.shape, as_matrix(lo, len(lo[0])), as_matrix(hi, len(hi[0])))
 

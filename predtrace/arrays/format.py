@@ -84,19 +84,6 @@ def decode(data: bytes, where: str = "stored lineage") -> LineageTable:
         raise ArrayFormatError(f"{where} is damaged: {error}") from error
 
 
-def table_of_pairs(relation: CellRelation) -> LineageTable:
-    """The relation as a table with a row per pair."""
-    p, q = len(relation.out_shape), len(relation.in_shape)
-    out, into = relation.pairs[:, :p], relation.pairs[:, p:]
-    constant = np.full((len(relation), q), -1, np.int8)
-    still = np.zeros((len(relation), q), np.int8)
-    return LineageTable(
-        *(relation.out_shape, relation.in_shape, out, out),
-        *(into, constant, still),
-        *(into, constant, still),
-    )
-
-
 def _sealed(body: bytes) -> bytes:
     head = MAGIC + bytes([VERSION])
     return head + zlib.crc32(body, zlib.crc32(head)).to_bytes(_CRC, "little") + body
@@ -216,7 +203,7 @@ def _columns(pairs: Ints) -> bytes:
 
 def _read_pairs(reader: Reader, out_shape: Shape, in_shape: Shape) -> LineageTable:
     pairs = _read_matrix(reader, reader.varint(), len(out_shape) + len(in_shape))
-    return table_of_pairs(CellRelation(out_shape, in_shape, pairs))
+    return LineageTable.of_pairs(CellRelation(out_shape, in_shape, pairs))
 
 
 def _parquet(pairs: Ints, style: dict[str, object]) -> bytes:
@@ -231,7 +218,7 @@ def _read_parquet(reader: Reader, out_shape: Shape, in_shape: Shape) -> LineageT
     rest = reader.take(len(reader.data) - reader.place)
     columns = pq.ParquetFile(pa.BufferReader(rest)).read().columns
     pairs = np.stack([column.to_numpy() for column in columns], axis=1)
-    return table_of_pairs(CellRelation(out_shape, in_shape, pairs))
+    return LineageTable.of_pairs(CellRelation(out_shape, in_shape, pairs))
 
 
 _READERS: dict[int, Callable[[Reader, Shape, Shape], LineageTable]] = {

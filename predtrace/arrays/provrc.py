@@ -31,11 +31,21 @@ from itertools import product
 import numpy as np
 
 from predtrace.arrays.boxes import Flags, Ints, as_columns, as_matrix
+from predtrace.arrays.neighbours import share_with_neighbours
 from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
 from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_order
 
 SAMPLE = 1 << 15
 """Pairs on which axis orders are compared; a larger relation takes its sample's best."""
+
+MANY = 64
+"""Pairs of which the passes are tried without asking whether they can save anything."""
+
+WORTH_COMPRESSING = 1 / 16
+"""Pairs stay as they are if passes can save at most this share of them."""
+
+WORTH_ORDERING = 1 / 2
+"""Other axis orders are not tried if passes can save at most this share of the pairs."""
 
 FEW_ROWS = 16
 """Sizes that another axis order is not tried for."""
@@ -44,13 +54,21 @@ FEW_ROWS = 16
 def compress(relation: CellRelation) -> LineageTable:
     """The relation as a table that decompresses to it; duplicates are dropped.
 
-    Tries several orders of the axes, on a sample of large relations, and takes the one
-    with the fewest rows. Needs O(n log n) time and memory for some copies of the pairs.
+    Pairs without structure, of which the passes would save less than a sixteenth, stay single
+    rows. Where they may save much, several orders of the axes are tried, on a sample of large
+    relations, and the one with the fewest rows is taken. Needs O(n log n) time and memory for
+    some copies of the pairs.
     """
-    pairs = relation.normalized().pairs
+    relation = relation.normalized()
+    pairs = relation.pairs
     if not len(pairs):
         return LineageTable.empty(relation.out_shape, relation.in_shape)
+    share = share_with_neighbours(relation) if len(pairs) >= MANY else 1.0
+    if share < WORTH_COMPRESSING:
+        return LineageTable.of_pairs(relation)
     orders = _axis_orders(len(relation.out_shape), len(relation.in_shape))
+    if share < WORTH_ORDERING:
+        orders = orders[:1]
     middle = max(0, (len(pairs) - SAMPLE) // 2)
     sample = pairs[middle : middle + SAMPLE]
     best, rows = orders[0], _compress(sample, relation, orders[0])

@@ -76,6 +76,8 @@ class TableIndex:
                 f"cells of an array of shape {cells.shape} cannot be traced {direction.value} "
                 f"through lineage that begins at shape {here}"
             )
+        # boxes that overlap or touch would find the same rows, one after the other
+        cells = cells.coalesced()
         images = [image for part in self._parts for image in part.images(cells, direction, there)]
         return images[0].coalesced() if len(images) == 1 else Cells.union(there, images)
 
@@ -149,8 +151,8 @@ class _Part:
         backward = direction is Direction.backward
         index = self._output_order if backward else self._input_order
         for lo, hi in _blocks(_slabs(cells, index.major), _BOXES):
-            found, boxes = index.candidates(lo, hi)
-            yield _Pairs(as_columns(lo), as_columns(hi), found.shape, found, boxes)
+            for found, boxes in index.candidates(lo, hi):
+                yield _Pairs(as_columns(lo), as_columns(hi), found.shape, found, boxes)
 
     @cached_property
     def _output_order(self) -> BoxIndex:
@@ -209,7 +211,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of a row and a box: those listed, or all.
+    """Pairs of a row and a box: those listed, or all; of listed rows and one box, the rows.
 
     All pairs are laid out as a matrix, a line per row and a column per box, so that numpy
     broadcasts instead of copying.
@@ -227,7 +229,9 @@ class _Pairs:
 
     def box(self, column: Ints) -> Ints:
         """A column of the boxes, laid out like the pairs."""
-        return column[None, :] if self.boxes is None else column[self.boxes]
+        if self.boxes is not None:
+            return column[self.boxes]
+        return column[None, :] if self.rows is None else column
 
     def rows_where(self, chosen: Flags) -> Ints:
         """The rows of the chosen pairs."""
@@ -258,6 +262,8 @@ def _all(conditions: list[Flags], shape: tuple[int, ...]) -> Flags:
 
 def _chosen(columns: Columns, chosen: Flags) -> Columns:
     """The columns, laid out like `chosen`, where it is true; one-dimensional."""
+    if chosen.ndim == 1 and chosen.all():
+        return [np.broadcast_to(column, chosen.shape) for column in columns]
     return [
         (column if column.shape == chosen.shape else np.broadcast_to(column, chosen.shape))[chosen]
         for column in columns

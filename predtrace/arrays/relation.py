@@ -170,6 +170,19 @@ class LineageTable:
         ).checked()
 
     @classmethod
+    def of_pairs(cls, relation: CellRelation) -> LineageTable:
+        """The relation with a row for each of its pairs."""
+        p, q = len(relation.out_shape), len(relation.in_shape)
+        out, into = relation.pairs[:, :p], relation.pairs[:, p:]
+        constant = np.full((len(relation), q), -1, np.int8)
+        still = np.zeros((len(relation), q), np.int8)
+        return cls(
+            *(relation.out_shape, relation.in_shape, out, out),
+            *(into, constant, still),
+            *(into, constant, still),
+        )
+
+    @classmethod
     def empty(cls, out_shape: Shape, in_shape: Shape) -> LineageTable:
         """The table without pairs."""
         return cls.build(out_shape, in_shape, [])

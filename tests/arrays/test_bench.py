@@ -18,6 +18,7 @@ from predtrace.arrays.bench.baselines import FORMATS, Duck, same_cells
 from predtrace.arrays.bench.figures import Figures, Predicted
 from predtrace.arrays.bench.operations import OPERATIONS, Operation, elementwise
 from predtrace.arrays.bench.report import tables
+from predtrace.arrays.bench.scattered import WORKLOADS as SCATTERED
 from predtrace.arrays.bench.workflows import WORKFLOWS, random_workflow
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.query import Direction
@@ -109,6 +110,18 @@ def test_registering_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     rows = list(reuse.registered(0.1, tmp_path))
     assert [row.operation for row in rows] == 3 * ["negative"] + 3 * ["sum"]
     assert all(set(row.seconds) == {"pairs", "rule", "reuse"} for row in rows)
+
+
+def test_both_implementations_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "_PAIRED", 1)
+    rows = list(measure.compressed(1e-3))
+    assert {row.data for row in rows} == set(SCATTERED)
+    for row in rows:
+        assert set(row.rows) == set(row.seconds) == {"plain", "ProvRC"}
+        assert 0.8 * row.pairs <= row.rows["ProvRC"] <= row.pairs
+        assert row.ratio > 0
+    figures = Figures("here", 1.0, compressed=rows)
+    assert [table.row_count for table in tables(figures)] == [len(rows)]
 
 
 def test_the_command_line(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import format as stored
-from predtrace.arrays.format import decode, encode, table_of_pairs
+from predtrace.arrays.format import decode, encode
 from predtrace.arrays.provrc import compress
-from predtrace.arrays.relation import CellRelation
+from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.errors import ArrayFormatError
 from tests.arrays.baselines import sizes
 from tests.arrays.relations import STRUCTURED, convolution, of, permuted, relations
@@ -22,7 +22,7 @@ CONVOLUTION = encode(compress(convolution(9, 8)))
 @given(relations, st.booleans())
 @settings(max_examples=200)
 def test_read_what_was_written(relation: CellRelation, compressed: bool) -> None:
-    table = compress(relation) if compressed else table_of_pairs(relation.normalized())
+    table = compress(relation) if compressed else LineageTable.of_pairs(relation.normalized())
     assert decode(encode(table)).decompress().same_as(relation)
 
 

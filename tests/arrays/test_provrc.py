@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
+from predtrace.arrays.bench.plain import compress_plainly
+from predtrace.arrays.neighbours import share_with_neighbours
 from predtrace.arrays.provrc import SAMPLE, compress
 from predtrace.arrays.relation import CellRelation
 from predtrace.arrays.runs import joined_links
@@ -20,6 +22,53 @@ def test_lossless(relation: CellRelation) -> None:
     assert len(table) <= len(relation.normalized())
     # The rows of a compressed table are disjoint.
     assert table.pair_count() == len(relation.normalized())
+
+
+@given(relations)
+@settings(max_examples=200)
+def test_the_plain_passes_lose_nothing(relation: CellRelation) -> None:
+    assume(relation.shape)
+    table = compress_plainly(relation).checked()
+    assert table.decompress().same_as(relation)
+    assert len(table) <= len(relation.normalized())
+
+
+def with_neighbours(relation: CellRelation) -> int:
+    """Pairs that another pair could be joined to, by looking at all of them."""
+    p = len(relation.out_shape)
+    pairs = [tuple(pair) for pair in relation.normalized().pairs.tolist()]
+    count = 0
+    for pair in pairs:
+        apart = [np.subtract(other, pair) for other in pairs]
+        count += any(
+            (step[:p] == 0).all() and sorted(step[p:])[::-1] == [1] + [0] * (len(step) - p - 1)
+            if not step[:p].any()
+            else sorted(step[:p])[::-1] == [1] + [0] * (p - 1) and abs(step[p:]).max(initial=0) <= 1
+            for step in apart
+        )
+    return count
+
+
+@given(scattered())
+@settings(max_examples=150)
+def test_no_more_is_saved_than_has_neighbours(relation: CellRelation) -> None:
+    relation = relation.normalized()
+    count = with_neighbours(relation)
+    assert len(relation) - len(compress(relation)) <= count
+    if len(relation) and relation.shape:
+        assert share_with_neighbours(relation) == pytest.approx(count / len(relation))
+
+
+@pytest.mark.parametrize("name", [*STRUCTURED])
+def test_structure_has_neighbours(name: str) -> None:
+    assert share_with_neighbours(STRUCTURED[name][0].normalized()) > 0.5
+
+
+def test_pairs_without_structure_stay_as_they_are() -> None:
+    relation = permuted(3000)
+    table = compress(relation)
+    assert table.decompress().same_as(relation)
+    assert len(table) == len(relation)
 
 
 @given(scattered())
@@ -50,7 +99,10 @@ def test_axes_may_be_swapped() -> None:
 
 
 def test_large_relations_use_a_sample() -> None:
-    relation = permuted(SAMPLE * 2 + 5)
+    base, n = permuted(SAMPLE // 2 + 3), SAMPLE // 2 + 3
+    twice = np.concatenate([base.pairs * 2, base.pairs * 2 + 1])
+    relation = of((2 * n,), (2 * n,), twice)
+    assert share_with_neighbours(relation.normalized()) > 0.3
     assert compress(relation).decompress().same_as(relation)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from predtrace.arrays import query
+from predtrace.arrays import bitmaps, query
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.boxindex import BoxIndex
 from predtrace.arrays.cells import Cells
-from predtrace.arrays.format import table_of_pairs
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.query import Direction, TableIndex, trace
 from predtrace.arrays.relation import CellRelation, LineageTable
@@ -63,7 +63,7 @@ def related(relation: CellRelation, asked: Cells, direction: Direction) -> set[t
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_hop(few_rows: int, data: st.DataObject) -> None:
     relation = data.draw(relations)
-    for table in (compress(relation), table_of_pairs(relation.normalized())):
+    for table in (compress(relation), LineageTable.of_pairs(relation.normalized())):
         for direction in Direction:
             shape = relation.out_shape if direction is Direction.backward else relation.in_shape
             asked = data.draw(questions(shape))
@@ -137,10 +137,12 @@ def test_the_index_misses_no_box(relation: CellRelation, data: st.DataObject) ->
     if not len(table) or not relation.out_shape:
         return
     asked = data.draw(questions(relation.out_shape))
-    rows, given_boxes = BoxIndex(table.out_lo, table.out_hi, table.out_shape).candidates(
-        asked.lo, asked.hi
-    )
-    found = set(zip(rows.tolist(), given_boxes.tolist(), strict=True))
+    index = BoxIndex(table.out_lo, table.out_hi, table.out_shape)
+    found = set()
+    for rows, boxes in index.candidates(asked.lo, asked.hi):
+        assert boxes is not None or len(asked) == 1
+        given = np.zeros(len(rows), int) if boxes is None else boxes
+        found |= set(zip(rows.tolist(), given.tolist(), strict=True))
     for row in range(len(table)):
         for box in range(len(asked)):
             lo = np.maximum(table.out_lo[row], asked.lo[box])
@@ -155,6 +157,47 @@ def test_coalesced_cells_are_the_same(shape: Shape, data: st.DataObject) -> None
     assert fewer.same_as(some)
     assert len(fewer) <= len(some)
     assert fewer.count() == len(fewer.cells())
+
+
+@given(shape=st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple), data=st.data())
+def test_boxes_that_are_marked_are_the_same(shape: Shape, data: st.DataObject) -> None:
+    some = data.draw(questions(shape))
+    assume(len(some))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bitmaps, "MANY", 0)
+        patch.setattr(bitmaps, "_CELLS_PER_BOX", 1000)
+        patch.setattr(bitmaps, "_LINES_PER_BOX", 1000)
+        found = bitmaps.runs(some.lo, some.hi, shape)
+        fewer = some.coalesced()
+    assert fewer.same_as(some)
+    assert len(fewer) <= len(some)
+    assert found is not None
+    runs = [
+        (*line, *cell)
+        for line, cell in zip(zip(*found.lo, strict=True), zip(*found.hi, strict=True), strict=True)
+    ]
+    assert runs == sorted(runs)
+    cells = {
+        (*run[: len(shape) - 1], k) for run in runs for k in range(run[len(shape) - 1], run[-1] + 1)
+    }
+    assert cells == set(map(tuple, some.cells().tolist()))
+
+
+def test_many_boxes_in_a_small_array_are_marked() -> None:
+    rng = np.random.default_rng(4)
+    for shape in ((40, 70), (5, 8, 60), (3000,)):
+        lo = np.stack([rng.integers(0, size, 1500) for size in shape], axis=1)
+        hi = np.minimum(lo + rng.integers(0, 3, lo.shape), np.array(shape) - 1)
+        assert bitmaps.runs(lo, hi, shape) is not None
+        cells = {
+            cell
+            for first, last in zip(lo.tolist(), hi.tolist(), strict=True)
+            for cell in product(*(range(a, b + 1) for a, b in zip(first, last, strict=True)))
+        }
+        fewer = Cells(shape, lo, hi).coalesced()
+        assert fewer.cells().tolist() == [list(cell) for cell in sorted(cells)]
+    assert bitmaps.runs(lo[:5], hi[:5], (3000,)) is None
+    assert bitmaps.runs(lo, hi, (10**9,)) is None
 
 
 def test_places_as_numpy_reads_them() -> None:

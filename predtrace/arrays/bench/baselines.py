@@ -48,6 +48,7 @@ FORMATS: Mapping[str, Writer] = {
     "Parquet-gzip": _parquet(compression="gzip"),
     "Parquet-zstd": _parquet(compression="zstd"),
     "Parquet-delta": _parquet(**_DELTA),
+    "delta-zstd": _parquet(**{**_DELTA, "compression": "zstd"}),
     "ProvRC": write_provrc,
 }
 """How a relation is written, by format."""

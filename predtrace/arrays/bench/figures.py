@@ -24,6 +24,20 @@ class Written(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
 
 
+class Compressed(msgspec.Struct, frozen=True):
+    """Unstructured lineage, compressed by ProvRC and by its plain implementation.
+
+    `ratio` is the median, over rounds, of ProvRC's time to the plain one's of the same round;
+    `seconds` and `rows` are by implementation.
+    """
+
+    data: str
+    pairs: int
+    rows: dict[str, int]
+    seconds: dict[str, float]
+    ratio: float
+
+
 class Asked(msgspec.Struct, frozen=True):
     """A query's best time by system: one operation (in situ), or a workflow (Figures 8, 9).
 
@@ -80,6 +94,7 @@ class Figures(msgspec.Struct, frozen=True):
     scale: float
     stored: list[Stored] = []
     written: list[Written] = []
+    compressed: list[Compressed] = []
     operations: list[Asked] = []
     workflows: list[Asked] = []
     random: list[Asked] = []

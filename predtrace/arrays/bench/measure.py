@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TypeVar
 
 import numpy as np
 
 from predtrace.arrays.bench.baselines import FORMATS, Duck, same_cells
-from predtrace.arrays.bench.figures import Asked, Stored, Written
+from predtrace.arrays.bench.figures import Asked, Compressed, Stored, Written
 from predtrace.arrays.bench.operations import Operation, aggregate, elementwise
+from predtrace.arrays.bench.plain import compress_plainly
+from predtrace.arrays.bench.scattered import SIZES, WORKLOADS
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.format import decode
@@ -27,6 +30,7 @@ ASKED = 1000
 """Cells that a query of one operation asks for."""
 
 _ROUNDS = 5
+_PAIRED = 9
 _ENOUGH = 1.0
 
 
@@ -78,6 +82,28 @@ def written(scale: float, folder: Path) -> Iterator[Written]:
                 for name, write in FORMATS.items()
             }
             yield Written(kind, len(relation), seconds)
+
+
+def compressed(scale: float) -> Iterator[Compressed]:
+    """Both implementations of ProvRC on data without structure, in turns."""
+    for name, make in WORKLOADS.items():
+        for size in SIZES:
+            relation = make(max(100, round(size * scale)))
+            took: dict[str, list[float]] = {"ProvRC": [], "plain": []}
+            rows: dict[str, int] = {}
+            for _ in range(_PAIRED):
+                for system, run in (("plain", compress_plainly), ("ProvRC", compress)):
+                    start = time.perf_counter()
+                    rows[system] = len(run(relation))
+                    took[system].append(time.perf_counter() - start)
+            pairs = zip(took["ProvRC"], took["plain"], strict=True)
+            yield Compressed(
+                data=name,
+                pairs=len(relation),
+                rows=rows,
+                seconds={system: median(seconds) for system, seconds in took.items()},
+                ratio=median(ours / plain for ours, plain in pairs),
+            )
 
 
 def asked_of_operation(

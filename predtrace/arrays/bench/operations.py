@@ -163,6 +163,19 @@ def inner_join(left: int, columns: int) -> CellRelation:
     )
 
 
+def groups(pairs: int, count: int = 1000) -> CellRelation:
+    """Cells that are aggregated in groups, whose members are anywhere."""
+    group = np.random.default_rng(SEED).integers(0, count, pairs)
+    return relation((count,), (pairs,), group, np.arange(pairs))
+
+
+def grouped_rows(rows: int, columns: int, count: int = 1000) -> CellRelation:
+    """The same for rows: every cell of a group's row from that column of all its rows."""
+    group = np.random.default_rng(SEED).integers(0, count, rows)
+    row, column = np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
+    return relation((count, columns), (rows, columns), group[row], column, row, column)
+
+
 def _scene(height: int, width: int) -> npt.NDArray[np.float64]:
     """A smooth image with values from 0 to 1: a sum of waves and a little noise."""
     rng = np.random.default_rng(SEED)
@@ -220,5 +233,17 @@ OPERATIONS: tuple[Operation, ...] = (
         "100,000 rows of 9 (the paper: some 80 million cells)",
         False,
         lambda s: [inner_join(side(100_000, s, 1), 9)],
+    ),
+    Operation(
+        "Groups",
+        "1,000,000 cells in 1000 scattered groups (not in the paper)",
+        False,
+        lambda s: [groups(side(1_000_000, s, 1), side(1000, s, 1))],
+    ),
+    Operation(
+        "Grouped rows",
+        "110,000 rows of 9 in 1000 scattered groups (not in the paper)",
+        False,
+        lambda s: [grouped_rows(side(110_000, s, 1), 9, side(1000, s, 1))],
     ),
 )

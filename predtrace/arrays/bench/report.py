@@ -9,6 +9,7 @@ from rich.table import Table
 
 from predtrace.arrays.bench.figures import (
     Asked,
+    Compressed,
     Covered,
     Figures,
     Predicted,
@@ -24,6 +25,8 @@ def tables(figures: Figures) -> Iterator[Table]:
         yield _stored(figures.stored)
     if figures.written:
         yield _written(figures.written)
+    if figures.compressed:
+        yield _compressed(figures.compressed)
     for title, asked in (
         ("Queries of one operation: ms", figures.operations),
         ("Figure 8: queries through workflows, ms", figures.workflows),
@@ -58,6 +61,18 @@ def _written(rows: Sequence[Written]) -> Table:
     for row in rows:
         times = (f"{1000 * seconds:.2f}" for seconds in row.seconds.values())
         table.add_row(row.kind, f"{row.pairs:,}", *times)
+    return table
+
+
+def _compressed(rows: Sequence[Compressed]) -> Table:
+    table = Table(title="Data without structure, compressed: ProvRC against plain NumPy")
+    for heading in ("data", "pairs", "rows, plain", "rows", "plain ms", "ms", "ProvRC / plain"):
+        table.add_column(heading, justify="left" if heading == "data" else "right")
+    for row in rows:
+        numbers = (row.pairs, row.rows["plain"], row.rows["ProvRC"])
+        times = (f"{1000 * row.seconds[system]:.2f}" for system in ("plain", "ProvRC"))
+        cells = (*(f"{number:,}" for number in numbers), *times, f"{row.ratio:.2f}")
+        table.add_row(row.data, *cells)
     return table
 
 

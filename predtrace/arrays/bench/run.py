@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from predtrace.arrays.bench import measure
-from predtrace.arrays.bench.figures import Asked, Covered, Predicted, Registered, Stored, Written
+from predtrace.arrays.bench.figures import (
+    Asked,
+    Compressed,
+    Covered,
+    Predicted,
+    Registered,
+    Stored,
+    Written,
+)
 from predtrace.arrays.bench.functions import covered
 from predtrace.arrays.bench.operations import OPERATIONS
 from predtrace.arrays.bench.reuse import predicted_functions, registered
@@ -42,6 +50,12 @@ def of_latency(scale: float, folder: Path, tell: Tell) -> list[Written]:
     """Figure 7."""
     tell("time to compress and write")
     return list(measure.written(scale, folder))
+
+
+def of_unstructured(scale: float, tell: Tell) -> list[Compressed]:
+    """ProvRC against its plain implementation."""
+    tell("time to compress data without structure")
+    return list(measure.compressed(scale))
 
 
 def of_workflows(scale: float, tell: Tell) -> list[Asked]:

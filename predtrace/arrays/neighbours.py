@@ -1,0 +1,70 @@
+"""How much compression can save at most, found without compressing.
+
+Every row that a pass saves goes into another one whose pairs are its neighbours: on an input
+axis, the same output cell and the next input index; on an output axis, the next output index
+and input indices that each differ by one at most. So no more rows can be saved than there are
+pairs with such a neighbour. Their share is estimated on some pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from predtrace.arrays.boxes import KEY_LIMIT, Ints, ravel
+from predtrace.arrays.relation import CellRelation
+
+_SAMPLE = 256
+_LEAST = 64
+_FEW = 16
+"""Of small relations a sixteenth is looked at, but some pairs at least."""
+
+_PROBES = 1 << 14
+"""Neighbours that are looked for at most."""
+
+_MIXER = 2654435761
+"""An odd number whose multiples spread well."""
+
+_MAX_PLACES = 256
+
+
+def share_with_neighbours(relation: CellRelation) -> float:
+    """The share of the pairs, which are normalized, that compression can save at most.
+
+    All of them where that cannot be told: relations of many axes, or of very large arrays.
+    """
+    p, q = len(relation.out_shape), len(relation.in_shape)
+    if math.prod(relation.shape) >= KEY_LIMIT or p * 3**q > _MAX_PLACES or not relation.shape:
+        return 1.0
+    steps = _steps(p, q)
+    few = max(_LEAST, len(relation) // _FEW)
+    chosen = _chosen(len(relation), max(1, min(_SAMPLE, few, _PROBES // len(steps))))
+    cells = relation.pairs[chosen][:, None, :] + steps
+    inside = ((cells >= 0) & (cells < np.array(relation.shape))).all(axis=2)
+    wanted = ravel([cells[..., axis] for axis in range(p + q)], relation.shape)
+    keys = ravel(list(relation.pairs.T), relation.shape)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found = (inside & (keys[place] == wanted)).any(axis=1)
+    return float(found.mean())
+
+
+@cache
+def _steps(p: int, q: int) -> Ints:
+    """From a pair to its neighbours, shape (neighbours, p + q)."""
+    inputs = np.eye(p + q, dtype=np.int64)[p:]
+    outputs = [
+        (*(int(axis == other) for other in range(p)), *moves)
+        for axis in range(p)
+        for moves in product((-1, 0, 1), repeat=q)
+    ]
+    return np.concatenate([inputs, np.array(outputs, np.int64).reshape(len(outputs), p + q)])
+
+
+def _chosen(count: int, wanted: int) -> Ints:
+    """Some numbers below `count`, spread without a period."""
+    if count <= wanted:
+        return np.arange(count)
+    return np.arange(wanted, dtype=np.int64) * _MIXER % count
