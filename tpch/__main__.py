@@ -19,6 +19,7 @@ from predtrace.errors import PredTraceError
 from tpch.cli import Data, Master, Queries, Scale, Twisted, each, make_data, query_numbers, session
 from tpch.measures.commands import add_commands
 from tpch.queries import read_query
+from tpch.tpcds.commands import app as tpcds
 
 if TYPE_CHECKING:
     from tpch.check import QueryCheck
@@ -251,6 +252,7 @@ def bench(
 
 
 add_commands(app)
+app.add_typer(tpcds)
 
 
 def main() -> None:

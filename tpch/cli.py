@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,7 +65,7 @@ def make_data(sf: float, folder: Path | None, twisted: bool, seed: int = 1) -> P
         return twist(plain, folder or default_folder(sf, twisted=True), seed)
 
 
-def query_numbers(text: str) -> list[int]:
+def query_numbers(text: str, known: Sequence[int] = NUMBERS, benchmark: str = "TPC-H") -> list[int]:
     """Query numbers out of e.g. ``3,4,10-12``."""
     numbers: list[int] = []
     for part in text.split(","):
@@ -73,9 +73,11 @@ def query_numbers(text: str) -> list[int]:
         if not first.isdigit() or (last and not last.isdigit()):
             raise typer.BadParameter(f"{part!r} is no query number or range of them")
         numbers += range(int(first), int(last or first) + 1)
-    unknown = [number for number in numbers if number not in NUMBERS]
+    unknown = [number for number in numbers if number not in known]
     if unknown:
-        raise typer.BadParameter(f"TPC-H has no query {unknown[0]}: choose from 1 to {NUMBERS[-1]}")
+        raise typer.BadParameter(
+            f"{benchmark} has no query {unknown[0]}: choose from 1 to {known[-1]}"
+        )
     return list(dict.fromkeys(numbers))
 
 
