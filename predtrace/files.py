@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from predtrace.errors import StoreError
-from predtrace.jobs.checksums import checksum
+from predtrace.jobs.checksums import FULL, checksum, known
 from predtrace.jobs.model import OutputNumbers, StoredFile, StoredResult
 from symbolic.expr import Column
 
@@ -71,12 +71,13 @@ def stored_files(folder: str, recorded: Sequence[StoredFile]) -> list[str]:
 
 
 def _compare(folder: str, files: Sequence[str], recorded: Sequence[StoredFile]) -> None:
-    known = {os.path.join(folder, file.name): file for file in recorded}
-    for path in sorted(known.keys() ^ set(files)):
-        what = "is gone" if path in known else "was added"
+    recorded_as = {os.path.join(folder, file.name): file for file in recorded}
+    for path in sorted(recorded_as.keys() ^ set(files)):
+        what = "is gone" if path in recorded_as else "was added"
         raise StoreError(f"{path} {what} since the stored result was written ({_GONE})")
-    for path, sha256 in zip(files, _checksums(files), strict=True):
-        if sha256 != known[path].sha256:
+    unread = [path for path in files if known(path, FULL) != f"{FULL}:{recorded_as[path].sha256}"]
+    for path, sha256 in zip(unread, _checksums(unread), strict=True):
+        if sha256 != recorded_as[path].sha256:
             raise StoreError(
                 f"{path} is damaged: it is not what was stored (its checksum does not fit); "
                 f"{_DAMAGED}"
@@ -84,8 +85,8 @@ def _compare(folder: str, files: Sequence[str], recorded: Sequence[StoredFile]) 
 
 
 def _checksums(paths: Sequence[str]) -> list[str]:
-    if len(paths) == 1:
-        return [_checksum(paths[0])]
+    if len(paths) < 2:
+        return [_checksum(path) for path in paths]
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(_checksum, paths))
 

@@ -50,6 +50,17 @@ def fingerprint(path: str, kind: str = QUICK) -> str:
     return f"{kind}:{found}"
 
 
+def known(path: str, kind: str) -> str | None:
+    """The fingerprint that was found of the file as it is now; None if it has to be read."""
+    try:
+        state = _state(os.stat(path))
+    except OSError:
+        return None
+    with _LOCK:
+        before, found = _KNOWN.get((path, kind), (None, ""))
+    return f"{kind}:{found}" if before == state else None
+
+
 def kind_of(fingerprint: str) -> str:
     """The kind of a fingerprint."""
     return fingerprint.partition(":")[0]

@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from predtrace.errors import SourceError
-from predtrace.jobs.checksums import QUICK, fingerprint, kind_of
+from predtrace.jobs.checksums import QUICK, fingerprint, kind_of, known
 from predtrace.jobs.model import Source, SourceFile
 
 T = TypeVar("T")
@@ -58,7 +58,8 @@ def check_snapshot(source: Source) -> None:
     problems = list(_changes({file.path: file for file in source.files}, now))
     if not problems:
         try:
-            problems = list(filter(None, _each(_rewritten, source.files)))
+            unknown = [file for file in source.files if not _is_known(file)]
+            problems = list(filter(None, _each(_rewritten, unknown)))
         except SourceError as error:
             raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
     if problems:
@@ -133,10 +134,14 @@ def _described(file: SourceFile) -> SourceFile:
     )
 
 
+def _is_known(file: SourceFile) -> bool:
+    """Whether nothing is to be read: the file was compared before, or has no fingerprint."""
+    made = file.fingerprint
+    return not made or known(file.path, kind_of(made)) == made
+
+
 def _rewritten(file: SourceFile) -> str:
     """What happened to a file of the same size and time; empty if nothing did."""
-    if not file.fingerprint:
-        return ""
     if _fingerprint(file.path, kind_of(file.fingerprint)) == file.fingerprint:
         return ""
     return f"{file.path} has other content of the same size and time"

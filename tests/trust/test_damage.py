@@ -19,7 +19,7 @@ FILES = {
     "index": "index-minimal.prx",
     "record": "job.json",
 }
-POSITIONS = 25
+POSITIONS = 18
 
 
 @pytest.fixture(scope="module")

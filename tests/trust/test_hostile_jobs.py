@@ -22,7 +22,7 @@ from tests.trust.jobs import ROWS_OF_TARGET, TARGET, make_store, opened, rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SEEDS = 60
+SEEDS = 40
 Store = tuple[Path, str]
 
 
