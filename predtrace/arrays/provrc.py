@@ -35,8 +35,11 @@ from predtrace.arrays.neighbours import share_with_neighbours
 from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
 from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_order
 
-SAMPLE = 1 << 15
+SAMPLE = 1 << 12
 """Pairs on which axis orders are compared; a larger relation takes its sample's best."""
+
+_LEAST_SAMPLE = 256
+_SHARE_SAMPLED = 4
 
 MANY = 64
 """Pairs of which the passes are tried without asking whether they can save anything."""
@@ -69,8 +72,11 @@ def compress(relation: CellRelation) -> LineageTable:
     orders = _axis_orders(len(relation.out_shape), len(relation.in_shape))
     if share < WORTH_ORDERING:
         orders = orders[:1]
-    middle = max(0, (len(pairs) - SAMPLE) // 2)
-    sample = pairs[middle : middle + SAMPLE]
+    if len(orders) == 1:
+        return _compress(pairs, relation, orders[0])
+    size = min(SAMPLE, max(_LEAST_SAMPLE, len(pairs) // _SHARE_SAMPLED))
+    middle = max(0, (len(pairs) - size) // 2)
+    sample = pairs[middle : middle + size]
     best, rows = orders[0], _compress(sample, relation, orders[0])
     for order in orders[1:]:
         if len(rows) <= FEW_ROWS:

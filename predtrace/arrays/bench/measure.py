@@ -30,7 +30,7 @@ ASKED = 1000
 """Cells that a query of one operation asks for."""
 
 _ROUNDS = 5
-_PAIRED = 9
+_PAIRED = 5
 _ENOUGH = 1.0
 
 
