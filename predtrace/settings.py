@@ -17,6 +17,8 @@ TIME_ZONE = "spark.sql.session.timeZone"
 ANSI = "spark.sql.ansi.enabled"
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 PREFIX = "spark.sql."
+EXCLUDED_RULES = f"{PREFIX}optimizer.excludedRules"
+TIME_PARSER = f"{PREFIX}legacy.timeParserPolicy"
 
 
 def _keys(*names: str) -> tuple[str, ...]:
@@ -109,7 +111,7 @@ SAVED: tuple[str, ...] = (*_TYPES, *_VALUES, *_OPERATORS, *_FILES, *_PYTHON)
 
 STATEMENTS: tuple[str, ...] = _keys(
     "allowNamedFunctionArguments", "analyzer.", "ansi.doubleQuotedIdentifiers",
-    "ansi.enforceReservedKeywords", "ansi.relationPrecedence", "crossJoin.enabled",
+    "ansi.enforceReservedKeywords", "ansi.relationPrecedence",
     "functionResolution.", "groupByAliases", "groupByOrdinal", "lateralColumnAlias.",
     "legacy.allowStarWithSingleTableIdentifierInCount", "legacy.bangEqualsNot",
     "legacy.consecutiveStringLiterals.enabled", "legacy.ctePrecedencePolicy",
@@ -118,7 +120,6 @@ STATEMENTS: tuple[str, ...] = _keys(
     "legacy.persistentCatalogFirst", "legacy.setopsPrecedence.enabled",
     "operatorPipeSyntaxEnabled", "orderByOrdinal", "parser.", "pivotMaxValues",
     "prioritizeOrdinalResolutionInSort.", "runSQLOnFiles", "stableDerivedColumnAlias.",
-    "variable.substitute",
 )  # fmt: skip
 """Names, or their beginnings, of settings by which the text of a query is read.
 

@@ -8,11 +8,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlglot import exp
 
 import predtrace
+from predtrace.engines.base import Targets
+from predtrace.engines.literals import sql_literal
+from predtrace.engines.spark import OWN, SparkEngine
+from predtrace.jobs.codec import decode_job, encode_job
+from predtrace.jobs.model import EngineSettings
+from predtrace.settings import (
+    PREFIX,
+    SAVED,
+    belongs_to_statements,
+    by_name,
+    put_in_force,
+    read_settings,
+)
+from symbolic.expr import Literal
+from symbolic.types import STRING
+from tests.harmless_settings import HARMLESS
+from tests.jobs.examples import example_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,3 +139,181 @@ def test_try_functions_and_decimal_text_in_ansi_mode(
     for ansi, mode in (("true", "stored"), ("false", "replayed")):
         session = asking(spark, {"ansi.enabled": ansi})
         assert ids(job.lineage(targets, mode=mode, engine="spark", spark=session)) == expected
+
+
+# -- every setting
+
+OTHER_VALUES = {
+    "binaryOutputStyle": "HEX",
+    "columnNameOfCorruptRecord": "bad",
+    "csv.parser.inputBufferSize": "1024",
+    "cteRecursionLevelLimit": "7",
+    "cteRecursionRowLimit": "7",
+    "defaultColumn.allowedProviders": "csv",
+    "experimental.optimizer.pyTranspilers": "none",
+    "files.ignoredPathSegmentRegex": "^x",
+    "legacy.timeParserPolicy": "LEGACY",
+    "mapKeyDedupPolicy": "LAST_WIN",
+    "orc.impl": "hive",
+    "sources.useV1SourceList": "parquet",
+    "timestampType": "TIMESTAMP_NTZ",
+    **dict.fromkeys(
+        (
+            "avro.datetimeRebaseModeInRead",
+            "parquet.datetimeRebaseModeInRead",
+            "parquet.int96RebaseModeInRead",
+        ),
+        "LEGACY",
+    ),
+}
+"""Another value than the default, of settings that are not yes or no."""
+
+
+def other_value(key: str, default: str | None) -> str:
+    flipped = {"true": "false", "false": "true", None: "true"}
+    return OTHER_VALUES.get(key.removeprefix(PREFIX)) or flipped[default]
+
+
+@pytest.fixture(scope="module")
+def others(spark: SparkSession) -> EngineSettings:
+    """All saved settings with another value than they have by default."""
+    defaults = read_settings(spark.conf, spark.version)
+    return msgspec.structs.replace(
+        defaults,
+        time_zone="Asia/Kathmandu",
+        ansi=not defaults.ansi,
+        case_sensitive=not defaults.case_sensitive,
+        conf={key: other_value(key, value) for key, value in defaults.conf.items()},
+    )
+
+
+def test_a_question_has_every_setting_of_its_job(
+    spark: SparkSession, others: EngineSettings
+) -> None:
+    defaults = read_settings(spark.conf, spark.version)
+    assert set(by_name(others).items()).isdisjoint(by_name(defaults).items())
+    before = dict(spark.conf.getAll)
+    strange = spark.newSession()
+    put_in_force(strange.conf, others)
+    for asking, of_the_job in ((spark, others), (strange, defaults)):
+        session = SparkEngine(asking).open(Targets(pa.table({}), (), False), of_the_job).session
+        assert read_settings(session.conf, spark.version) == of_the_job
+    assert dict(spark.conf.getAll) == before
+    assert read_settings(strange.conf, spark.version) == others
+
+
+def test_a_job_keeps_every_setting(others: EngineSettings) -> None:
+    job = msgspec.structs.replace(example_job(), settings=others)
+    assert decode_job(encode_job(job), "job.json").settings == others
+
+
+@pytest.mark.parametrize("key", SAVED)
+def test_each_setting_is_recorded(spark: SparkSession, others: EngineSettings, key: str) -> None:
+    session = spark.newSession()
+    value = others.conf[key]
+    assert value is not None
+    session.conf.set(key, value)
+    defaults = read_settings(spark.conf, spark.version)
+    changed = {**defaults.conf, key: value}
+    assert read_settings(session.conf, spark.version).conf == changed
+
+
+def test_statements_are_read_as_they_are_meant(spark: SparkSession) -> None:
+    """The user's settings of the parser are not those of questions."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    settings = read_settings(session.conf, spark.version)
+    opened = SparkEngine(session).open(Targets(pa.table({}), (), False), settings).session
+    query = exp.select(sql_literal(Literal("a\\b", STRING), "spark"))
+    assert opened.sql(query.sql("spark")).collect()[0][0] == "a\\b"
+
+
+def test_every_setting_of_spark_is_known(spark: SparkSession) -> None:
+    """A new version of Spark has new settings: is there one that changes results?"""
+    loader = spark._jvm.Thread.currentThread().getContextClassLoader()
+    found = spark._jvm.java.lang.Class.forName(
+        "org.apache.spark.sql.internal.SQLConf$", True, loader
+    )
+    entries = found.getField("MODULE$").get(None).getConfigEntries().iterator()
+    keys = []
+    while entries.hasNext():
+        keys.append(entries.next().key())
+    assert len(keys) > 500
+    saved = by_name(read_settings(spark.conf, spark.version))
+    harmless = [name for names in HARMLESS.values() for name in names.split()]
+    assert len(harmless) == len(set(harmless))
+
+    def places(key: str) -> int:
+        name = key.removeprefix(PREFIX)
+        whole = harmless.count(name)
+        begun = sum(name.startswith(family) for family in harmless if family[-1] == ".")
+        return whole + begun + (key in saved) + belongs_to_statements(key) + (key in OWN)
+
+    assert {key: places(key) for key in keys if places(key) != 1} == {}
+    fixed = {key for key in saved if not spark.conf.isModifiable(key)}
+    assert fixed == set()
+
+
+# -- settings that differ between run and question
+
+CHANGED: list[tuple[Settings, str, Any, list[int], Any, list[int]]] = [
+    (
+        {"legacy.timeParserPolicy": "LEGACY"},
+        "CAST(try_to_timestamp(day, 'yyyy-MM-dd') AS date)",
+        *(None, [1, 4], dt.date(2021, 1, 5), [0, 1, 2]),
+    ),
+    (
+        {"decimalOperations.allowPrecisionLoss": "false"},
+        "wide * wide",
+        *(D("0.000000"), [0, 2], D("1E-14"), [0]),
+    ),
+    (
+        {"legacy.castComplexTypesToString.enabled": "true"},
+        "CAST(list AS string)",
+        *("[1, null]", [0], "[1,]", [0]),
+    ),
+    (
+        {"legacy.followThreeValuedLogicInArrayExists": "false"},
+        "exists(list, x -> x > 1)",
+        *(None, [0, 1, 4], False, [0, 1, 3]),
+    ),
+    (
+        {"legacy.truncateForEmptyRegexSplit": "true"},
+        "get(split(day, '', 2), 1)",
+        *("021-01-05", [0, 2], "0", [0, 1, 2, 3]),
+    ),
+    (
+        {"mapKeyDedupPolicy": "LAST_WIN"},
+        "IF(id = 0 AND {LAST_WIN}, element_at(map('a', 7, lower('A'), 8), 'a'), 7)",
+        *(7, [0, 1, 2, 3, 4], 8, [0]),
+    ),
+    (
+        {"function.concatBinaryAsString": "true"},
+        "concat(b, b)",
+        *(b"aa", [0, 2], "aa", [0, 2]),
+    ),
+    (
+        {"parquet.datetimeRebaseModeInRead": "LEGACY"},
+        "old",
+        *(dt.date(1500, 1, 1), [0, 2], dt.date(1499, 12, 23), [0, 2]),
+    ),
+    ({"session.timeZone": "Europe/Berlin"}, "hour(t)", *(0, [0, 2, 3], 2, [0, 1, 2])),
+    ({"ansi.enabled": "false"}, "CAST(small AS string)", *("0.00000001", [0, 2], "1E-8", [0, 2])),
+]
+"""A setting, a group key, and a value of that and the rows that have it: by default, and so."""
+
+
+@pytest.mark.parametrize("changed", ["run", "question"])
+def test_settings_changed_between_run_and_question(
+    spark: SparkSession, source: Path, tmp_path: Path, changed: str
+) -> None:
+    other = {key: value for case in CHANGED for key, value in case[0].items()}
+    then, now = (other, {}) if changed == "run" else ({}, other)
+    keys = [case[1].replace("{LAST_WIN}", str(changed == "run")) for case in CHANGED]
+    job = run_job(spark, source, tmp_path, grouped(*keys), then)
+    wanted = [case[4:] if changed == "run" else case[2:4] for case in CHANGED]
+    targets = [{f"k{number}": value} for number, (value, _) in enumerate(wanted)]
+    expected = {number: rows for number, (_, rows) in enumerate(wanted)}
+    for mode in ("stored", "replayed"):
+        answer = job.lineage(targets, mode=mode, spark=asking(spark, now))
+        assert ids(answer) == expected

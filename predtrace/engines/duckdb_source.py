@@ -14,6 +14,7 @@ from predtrace.engines.literals import sql_type, text_literal
 from predtrace.engines.query import FILE, ROW
 from predtrace.errors import EngineError, SourceError
 from predtrace.jobs.model import EngineSettings, Source, SourceFile
+from predtrace.settings import PREFIX
 from symbolic.expr import Column
 from symbolic.types import (
     Array,
@@ -40,6 +41,19 @@ _HARMLESS_OPTIONS = frozenset(
     }
 )  # fmt: skip
 """Options of a Parquet source that say which files are read (the snapshot lists them)."""
+_READ_ALIKE = {
+    f"{PREFIX}{key}": values
+    for key, values in {
+        "files.ignoreCorruptFiles": ("false",),
+        "legacy.parquet.nanosAsLong": ("false",),
+        "legacy.parquet.returnNullStructIfAllFieldsMissing": ("false",),
+        "parquet.datetimeRebaseModeInRead": ("CORRECTED", "EXCEPTION"),
+        "parquet.fieldId.read.enabled": ("false",),
+        "parquet.int96RebaseModeInRead": ("CORRECTED", "EXCEPTION"),
+        "parquet.int96TimestampConversion": ("false",),
+    }.items()
+}
+"""Settings of the job, and with which values of them DuckDB reads Parquet files as Spark does."""
 _PARTITION_TYPES = (Boolean, Integer, String, Date)
 
 
@@ -56,6 +70,9 @@ def source_obstacle(source: Source, settings: EngineSettings) -> str | None:
     odd = sorted(name for name in source.options if name.lower() not in _HARMLESS_OPTIONS)
     if odd:
         return f"source {source.name} is read with the option {odd[0]}"
+    for key, alike in _READ_ALIKE.items():
+        if settings.conf.get(key, alike[0]) not in alike:
+            return f"source {source.name} was read with {key}={settings.conf[key]}"
     found = _columns_obstacle(source)
     if found is not None or not settings.case_sensitive:
         return found

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from predtrace.engines.exact_division import always_exact, divisible
 from predtrace.engines.predicates import family
 from predtrace.jobs.model import EngineSettings
+from predtrace.settings import TIME_PARSER
 from symbolic.expr import Call, Expr, Literal, Param, walk
 from symbolic.types import (
     Binary,
@@ -133,12 +134,12 @@ def _division(call: Call, settings: EngineSettings) -> str | None:
 
 def _cast(call: Call, settings: EngineSettings) -> str | None:
     source, result = call.args[0].type, call.type
-    if source == result or isinstance(source, Null) or _exact_cast(source, result):
+    if source == result or isinstance(source, Null) or _exact_cast(source, result, settings):
         return None
     return f"casts from {type_name(source)} to {type_name(result)} differ"
 
 
-def _exact_cast(source: DataType, result: DataType) -> bool:
+def _exact_cast(source: DataType, result: DataType, settings: EngineSettings) -> bool:
     match source, result:
         case Integer(narrow), Integer(wide):
             return narrow <= wide
@@ -153,11 +154,14 @@ def _exact_cast(source: DataType, result: DataType) -> bool:
             return precision <= _EXACT_IN_DOUBLE
         case Float(32), Float(64):
             return True
-        case ((Integer() | Date()), String()):
+        case Integer(), String():
             return True
+        case Date(), String():
+            # Java's old formatter knows no years before the first, and no sign.
+            return settings.conf.get(TIME_PARSER) != "LEGACY"
         case Decimal(scale=scale), String():
-            # Above, Java turns to scientific notation.
-            return scale <= _PLAIN_TEXT_SCALE
+            # Above, Java turns to scientific notation, except in ANSI mode.
+            return settings.ansi or scale <= _PLAIN_TEXT_SCALE
         case String(), String():
             return True
         case Date(), Timestamp(zoned):

@@ -51,7 +51,7 @@ from predtrace.engines.spark_source import (
 from predtrace.engines.spark_total import DIALECTS, provide
 from predtrace.engines.values import arrow_type, never_null, row_literals
 from predtrace.jobs.model import EngineSettings, Source
-from predtrace.settings import PREFIX, belongs_to_statements, put_in_force
+from predtrace.settings import EXCLUDED_RULES, PREFIX, belongs_to_statements, put_in_force
 from symbolic.expr import Column, Expr
 from symbolic.types import (
     Binary,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_SETTINGS = {
+OWN = {
     # Values go to Python by Arrow; a fallback would lose types.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # ${…} in a text is text.
@@ -83,9 +83,15 @@ _SETTINGS = {
     # Of a = b and CAST(a AS STRING) = c follows CAST(b AS STRING) = c to Spark, but 0.0 = -0.0.
     "spark.sql.constraintPropagation.enabled": "false",
 }
-_UNSOUND_RULES = "org.apache.spark.sql.catalyst.optimizer.ConstantPropagation"
-"""Puts a constant for the column that equals it, 0.0 for -0.0, into the other conditions."""
-_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+"""What questions need set for themselves."""
+_UNSOUND_RULES = (
+    # Puts a constant for the column that equals it, 0.0 for -0.0, into the other conditions.
+    "ConstantPropagation",
+    # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with
+    # that local time. What became of the pipeline's own conditions is in the job's graph.
+    "UnwrapCastInBinaryComparison",
+)
+"""Rules of Catalyst's optimizer by which conditions on bound values select other rows."""
 _TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
 """So many bound rows may go through the driver, to stand in queries as they are."""
@@ -127,12 +133,11 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
             else:
                 session.conf.set(key, value)
     put_in_force(session.conf, settings)
-    for key, value in _SETTINGS.items():
+    for key, value in OWN.items():
         session.conf.set(key, value)
-    excluded = session.conf.get(_EXCLUDED_RULES, "")
-    session.conf.set(
-        _EXCLUDED_RULES, f"{excluded},{_UNSOUND_RULES}" if excluded else _UNSOUND_RULES
-    )
+    rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _UNSOUND_RULES]
+    excluded = session.conf.get(EXCLUDED_RULES, None)
+    session.conf.set(EXCLUDED_RULES, ",".join([excluded, *rules] if excluded else rules))
     provide(session)
     return session
 

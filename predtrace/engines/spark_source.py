@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlglot import exp
 
 from predtrace.active_session import as_active, classes_kept
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+
+_AS_WRITTEN = {
+    "__globPaths__": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "mergeSchema": "false",
+}
 
 
 @contextmanager
@@ -55,30 +64,39 @@ def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
     """The columns of a stored result, with their declared types."""
     from pyspark.sql import functions as f
 
-    reader = session.read.option("__globPaths__", "false")
     stored_files(link.folder, link.files)
-    stored = reader.parquet(address(link.folder))
     found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
-    own = [
-        _read_column(physical_name(column.id), column)
-        for column in link.columns
-        if column.id not in found
-    ]
+    kept = [column for column in link.columns if column.id not in found]
+    own = [_read_column(physical_name(column.id), column) for column in kept]
     if link.numbers is None:
-        return stored.select(*own)
+        return _stored(session, link.folder, kept).select(*own)
     stored_files(link.output, link.output_files)
-    output = reader.parquet(address(link.output))
+    taken = [column for column in link.columns if column.id in found]
+    values = [msgspec.structs.replace(column, id=found[column.id]) for column in taken]
+    output = _stored(session, link.output, values)
     first = f.lit(None)
     for file in link.numbers.files:
         first = f.when(f.col("_metadata.file_name") == file.name, file.first).otherwise(first)
-    shared = [
-        _read_column(physical_name(found[column.id]), column)
-        for column in link.columns
-        if column.id in found
-    ]
+    shared = [_read_column(physical_name(found[column.id]), column) for column in taken]
     numbered = output.select(*shared, (first + f.col("_metadata.row_index")).alias(OUTPUT_ROW))
+    stored = _stored(session, link.folder, kept, f"{OUTPUT_ROW} BIGINT")
     rows = stored.select(*own, OUTPUT_ROW).join(numbered, OUTPUT_ROW)
     return rows.select(*(physical_name(column.id) for column in link.columns))
+
+
+def _stored(session: SparkSession, folder: str, columns: Sequence[Column], *more: str) -> DataFrame:
+    """Columns of stored files, as they were written: the job's settings are about its sources."""
+    reader = session.read.options(**_AS_WRITTEN)
+    if not any(isinstance(column.type, Opaque) for column in columns):
+        schema = [f"{physical_name(column.id)} {_stored_type(column)}" for column in columns]
+        if wanted := list(dict.fromkeys((*schema, *more))):
+            reader = reader.schema(", ".join(wanted))
+    return reader.parquet(address(folder))
+
+
+def _stored_type(column: Column) -> str:
+    """Parquet has no void type."""
+    return "BOOLEAN" if isinstance(column.type, Null) else type_text(column)
 
 
 def source_frame(

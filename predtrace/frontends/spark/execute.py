@@ -16,7 +16,7 @@ from predtrace.files import stored_result
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
-from predtrace.settings import put_in_force
+from predtrace.settings import EXCLUDED_RULES, put_in_force
 from pushdown.needs import needed_columns
 from symbolic import types as t
 from symbolic.expr import Column
@@ -34,7 +34,6 @@ _WRITE_SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
-_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _REDUNDANT_AGGREGATES = "org.apache.spark.sql.catalyst.optimizer.RemoveRedundantAggregates"
 _WRITE_OPTIONS = {
     "compression": "zstd",
@@ -242,8 +241,8 @@ class Run:
         It would take the groups' raw values for their keys, -0.0 for 0.0.
         """
         found = self._session.cloneSession()
-        excluded = [str(found.conf().get(_EXCLUDED_RULES, "")), _REDUNDANT_AGGREGATES]
-        found.conf().set(_EXCLUDED_RULES, ",".join(filter(None, excluded)))
+        excluded = [str(found.conf().get(EXCLUDED_RULES, "")), _REDUNDANT_AGGREGATES]
+        found.conf().set(EXCLUDED_RULES, ",".join(filter(None, excluded)))
         return found
 
     def _write(

@@ -21,6 +21,14 @@ from predtrace.frontends.spark.padding import drop_padding
 from predtrace.frontends.spark.tree import Node, read_tree
 
 _TO_JOINS = "optimizer.RewritePredicateSubquery"
+AS_RUN = (
+    # CAST(c AS type) = constant becomes a condition on c. Around clock changes it is another
+    # one, and the one that the run's optimizer takes rows by.
+    "optimizer.UnwrapCastInBinaryComparison",
+    # A part of what is just made (`map(…)['k']`): no key that is NULL or there twice fails.
+    "optimizer.SimplifyExtractValueOps",
+)
+"""Rules of the optimizer that give other values, in the run as well unless it excludes them."""
 Pass: TypeAlias = Callable[[JavaObject, Jvm], JavaObject]
 """A rule of our own: the plan after it."""
 
@@ -37,6 +45,7 @@ RULES: tuple[str | Pass, ...] = (
     "optimizer.EliminateResolvedHint",
     # Constant subexpressions become literals: equal value for every row.
     "optimizer.ConstantFolding",
+    *AS_RUN,
     # Moves correlated conjuncts of a subquery into the subquery's condition: same matches.
     "optimizer.PullupCorrelatedPredicates",
     # A correlated scalar subquery becomes a left outer join on its groups, which pairs each
@@ -66,10 +75,12 @@ _MAX_ROUNDS = 50
 class Normalizer:
     """Applies the rules in one JVM.
 
-    `compared` has the comparisons of the NOT INs that have become joins: see `comparisons`.
+    `excluded` has the rules that the session's optimizer does without (a list in a text);
+    `compared` the comparisons of the NOT INs that have become joins: see `comparisons`.
     """
 
     jvm: Jvm
+    excluded: str = ""
     compared: dict[int, JavaObject] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
@@ -128,6 +139,8 @@ class Normalizer:
 
     def _applied(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
         """The plan after a rule; as it was if it would read other scans then."""
+        if rule in AS_RUN and f"{CATALYST}.{rule}" in self.excluded:
+            return plan
         if rule == _TO_JOINS:
             self.compared.update(comparisons(plan, self.jvm))
         after = rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)

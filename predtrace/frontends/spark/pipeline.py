@@ -25,7 +25,7 @@ from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.jobs.model import EngineSettings, Source
-from predtrace.settings import read_settings
+from predtrace.settings import EXCLUDED_RULES, read_settings
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, Filter, Limit, RowTransform, Scan, Sort
 
@@ -117,7 +117,7 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
 def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     session = pipeline.sparkSession
     jvm = session._jvm
-    normalizer = Normalizer(jvm)
+    normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
     analyzed = pipeline._jdf.queryExecution().analyzed()
     inlined = normalizer.inline_ctes(analyzed)
     settled = normalizer.fold_time(inlined)
