@@ -58,6 +58,10 @@ _UNSEALED = (
     "the job was saved without checksums: damage to its stored results shows only where their "
     "sizes differ"
 )
+_UNSET = (
+    "the job was saved without all of its settings: those of the session that asks are taken, "
+    "by DuckDB Spark's defaults"
+)
 _UNSAMPLED = (
     "the job was saved without fingerprints of its sources: a change of them shows only in sizes "
     "and times"
@@ -165,6 +169,8 @@ def _lacking(job: Job) -> list[str]:
         found.append(_UNSEALED)
     if not all(file.fingerprint for file in files):
         found.append(_UNSAMPLED)
+    if not job.settings.conf:
+        found.append(_UNSET)
     return found
 
 

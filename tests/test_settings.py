@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ import predtrace
 from predtrace.engines.base import Targets
 from predtrace.engines.literals import sql_literal
 from predtrace.engines.spark import OWN, SparkEngine
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.pipeline import read_pipeline
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.model import EngineSettings
 from predtrace.settings import (
@@ -317,3 +320,52 @@ def test_settings_changed_between_run_and_question(
     for mode in ("stored", "replayed"):
         answer = job.lineage(targets, mode=mode, spark=asking(spark, now))
         assert ids(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("decimalOperations.allowPrecisionLoss", "SELECT wide * wide FROM r"),
+        ("legacy.followThreeValuedLogicInArrayExists", "SELECT exists(list, x -> x > 1) FROM r"),
+        ("legacy.statisticalAggregate", "SELECT stddev_samp(id) FROM r GROUP BY s"),
+        ("session.timeZone", "SELECT hour(t) FROM r"),
+        ("ansi.enabled", "SELECT i + i FROM r"),
+    ],
+)
+def test_what_was_made_under_other_settings_is_refused(
+    spark: SparkSession, source: Path, key: str, text: str
+) -> None:
+    """A DataFrame keeps some settings that were in force when it was made."""
+    session = spark.newSession()
+    session.read.parquet(str(source)).createOrReplaceTempView("r")
+    frame = session.sql(text)
+    read_pipeline(frame)
+    now = session.conf.get(f"{PREFIX}{key}")
+    session.conf.set(f"{PREFIX}{key}", {"true": "false", "false": "true"}.get(now, "Asia/Tokyo"))
+    with pytest.raises(UnsupportedOperatorError, match=key):
+        read_pipeline(frame)
+    read_pipeline(session.sql(text))
+
+
+def test_jobs_without_all_settings_are_answered_and_say_so(
+    spark: SparkSession, source: Path, tmp_path: Path
+) -> None:
+    """As the version before saved them: under what it saved, else the asking session's."""
+    settings = {"legacy.timeParserPolicy": "LEGACY", "ansi.enabled": "false"}
+    date = "CAST(try_to_timestamp(day, 'yyyy-MM-dd') AS date)"
+    new = run_job(spark, source, tmp_path, grouped(date, "CAST(small AS string)"), settings)
+    folder = tmp_path / new.id
+    record = decode_job((folder / "job.json").read_bytes(), "job.json")
+    before = msgspec.structs.replace(record.settings, conf={})
+    older = msgspec.structs.replace(record, settings=before)
+    data = msgspec.json.decode(encode_job(older))
+    del data["body"]["job"]["settings"]["conf"]
+    body = msgspec.json.encode(data["body"])
+    data |= {"schema": 2, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    (folder / "job.json").write_bytes(msgspec.json.encode(data))
+    job = predtrace.open_job(tmp_path, new.id)
+    target = {"k0": dt.date(2021, 1, 5), "k1": "1E-8"}
+    for now, rows in ((settings, [0, 2]), ({}, [0, 2])):
+        answer = job.lineage(target, engine="spark", spark=asking(spark, now))
+        assert ids(answer) == {0: rows}
+        assert "without all of its settings" in answer.explain()

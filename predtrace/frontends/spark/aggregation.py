@@ -148,6 +148,7 @@ def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
         name = AGGREGATE.get(function.cls)
     if name is None:
         raise refusal(function)
+    reader.check_captured(function)
     if name in ("sum", "avg"):
         reader.check_mode(function)
     args = reader.arguments(function)

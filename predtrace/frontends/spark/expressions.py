@@ -54,6 +54,7 @@ class ExpressionReader:
         if node in self.replaced:
             return self.replaced[node]
         self._check_time_zone(node)
+        self.check_captured(node)
         if node.cls in READERS:
             return READERS[node.cls](self, node)
         if node.cls in table.SCALAR:
@@ -72,8 +73,12 @@ class ExpressionReader:
         return Call(function, args, kind, bool(node.handle.nullable()))
 
     def check_mode(self, node: Node) -> None:
-        """Refuse an evaluation mode (ANSI, legacy, try) that is not the session's."""
-        holder = node.handle.evalContext() if "evalContext" in node.fields else node.handle
+        """Refuse an evaluation mode (ANSI, legacy, try; decimals) that is not the session's."""
+        holder = node.handle
+        if "evalContext" in node.fields:
+            holder = holder.evalContext()
+            loses = str(bool(holder.allowDecimalPrecisionLoss())).lower()
+            self._check_setting(node, table.PRECISION_LOSS, loses)
         mode = str(holder.evalMode().toString())
         expected = "ANSI" if self.settings.ansi else "LEGACY"
         # In ANSI mode the plain function fails where try_… is NULL: they never differ
@@ -82,6 +87,20 @@ class ExpressionReader:
             raise UnsupportedOperatorError(
                 f"Catalyst expression {node.cls} is evaluated in {mode} mode, the session in "
                 f"{expected} mode (spark.sql.ansi.enabled): use one mode{place(node.handle)}"
+            )
+
+    def check_captured(self, node: Node) -> None:
+        """Refuse what was made under other settings than are recorded (a DataFrame keeps them)."""
+        for name, (key, stated) in table.CAPTURED.items():
+            if name in node.fields:
+                self._check_setting(node, key, stated[bool(node.fields[name])])
+
+    def _check_setting(self, node: Node, key: str, value: str) -> None:
+        recorded = self.settings.conf.get(key, value)
+        if recorded != value:
+            raise UnsupportedOperatorError(
+                f"Catalyst expression {node.cls} was made with {key}={value}, the session has "
+                f"{recorded}: make it again{place(node.handle)}"
             )
 
     def _plain(self, node: Node, spelling: table.Spelling) -> Expr:

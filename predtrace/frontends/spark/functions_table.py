@@ -235,6 +235,15 @@ UNSUPPORTED: dict[str, str] = {
 }
 """Expression classes known to be refused, with the reason and the way out."""
 
+PRECISION_LOSS = "spark.sql.decimalOperations.allowPrecisionLoss"
+_YES, _NO = {True: "true", False: "false"}, {True: "false", False: "true"}
+CAPTURED: dict[str, tuple[str, dict[bool, str]]] = {
+    "allowNullComparisonResult": ("spark.sql.legacy.allowNullComparisonResultInArraySort", _YES),
+    "followThreeValuedLogic": ("spark.sql.legacy.followThreeValuedLogicInArrayExists", _YES),
+    "nullOnDivideByZero": ("spark.sql.legacy.statisticalAggregate", _NO),
+}
+"""Fields of expressions that hold what a setting was when they were made: its name and values."""
+
 NON_DETERMINISTIC = (
     "Rand",
     "Randn",

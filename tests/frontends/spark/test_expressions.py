@@ -49,8 +49,8 @@ EXPRESSIONS = {
     "length(g)": "length(g)",
     "to_date(g)": "cast(g)",
     "greatest(v, k)": "greatest(v, k)",
-    "named_struct('a', v).a": "get_field(make_struct(v), 'a')",
-    "array(v, k)[0]": "get_item(make_array(v, k), 0)",
+    "named_struct('a', v).a": "v",
+    "array(v, k)[0]": "v",
     "rpad(g, 5, ' ')": "rpad(g, 5, ' ')",
     "lower(g) = 'a' OR NOT b": "lower(g) = 'a' OR NOT (b)",
 }
