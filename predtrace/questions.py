@@ -30,7 +30,8 @@ from predtrace.errors import (
 )
 from predtrace.files import check_results, check_stored
 from predtrace.inference.plan import LineagePlan
-from predtrace.jobs.model import Job
+from predtrace.jobs.model import Job, Source
+from predtrace.jobs.snapshot import links_out
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
 from predtrace.modes import AUTO, INDEXED, STORED, choose_mode, labelled_plan
@@ -110,7 +111,9 @@ def ask(
     there = usable(job, folder, plan, mode, notes)
     chosen_mode, reason = choose_mode(there, plan, mode)
     scans = graph.scans()
-    check_sources([source for source in job.sources if _is_read(source.name, scans)])
+    sources = [source for source in job.sources if _is_read(source.name, scans)]
+    check_sources(sources)
+    notes += _elsewhere(sources)
     try:
         requests = scan_requests(there, graph, plan, chosen_mode, folder)
     except NonDeterministicError as error:
@@ -172,6 +175,17 @@ def _lacking(job: Job) -> list[str]:
     if not job.settings.conf:
         found.append(_UNSET)
     return found
+
+
+def _elsewhere(sources: Sequence[Source]) -> list[str]:
+    """Notes on files that lie elsewhere than the record says."""
+    found = ((source, links_out(source)) for source in sources)
+    return [
+        f"source {source.name}: {links[0]}, outside of its paths"
+        + (f" (and {len(links) - 1} more)" if len(links) > 1 else "")
+        for source, links in found
+        if links
+    ]
 
 
 def _output(job: Job, folder: Path, graph: OperatorGraph, wishes: Wishes) -> OutputOf | None:

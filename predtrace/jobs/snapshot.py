@@ -6,6 +6,7 @@ path, size, modification time and fingerprint are (see `checksums`).
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ import msgspec
 
 from predtrace.errors import SourceError
 from predtrace.jobs.checksums import QUICK, fingerprint, kind_of, known
+from predtrace.jobs.formats import lies_under
 from predtrace.jobs.model import Source, SourceFile
 
 T = TypeVar("T")
@@ -67,6 +69,23 @@ def check_snapshot(source: Source) -> None:
         raise SourceError(
             f"source {source.name} changed since the job ran: {problems[0]}{more}; {_RERUN}"
         )
+
+
+def links_out(source: Source) -> tuple[str, ...]:
+    """Which of a source's files are links out of the paths that the job recorded, and where to."""
+    return _links_out(source.roots, tuple(file.path for file in source.files))
+
+
+@functools.lru_cache(maxsize=256)
+def _links_out(roots: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Looked up once in a process: of a folder with thousands of files that takes a while."""
+    real_roots = [os.path.realpath(root) for root in roots]
+    real_paths = ((path, os.path.realpath(path)) for path in paths)
+    return tuple(
+        f"{path} is a link to {real}"
+        for path, real in real_paths
+        if not any(lies_under(real, root) for root in real_roots)
+    )
 
 
 def _changes(then: dict[str, SourceFile], now: dict[str, SourceFile]) -> Iterator[str]:

@@ -281,3 +281,23 @@ def test_a_record_without_fingerprints_says_so(tmp_path: Path) -> None:
     assert rows_of(answer) == ROWS_OF_TARGET
     assert any("without fingerprints" in note for note in answer.notes)
     assert make_job(tmp_path).sources[0].files[0].fingerprint
+
+
+def test_links_out_of_the_recorded_paths_are_shown(tmp_path: Path) -> None:
+    job = opened(make_store(tmp_path))
+    (source,) = job.record.sources
+    table = Path(source.roots[0])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    table.rename(tmp_path / "elsewhere.parquet")
+    (folder / "part-0.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    for root, told in ((folder, True), (folder / "part-0.parquet", False)):
+        files = snapshot_files([str(root)])
+        moved = msgspec.structs.replace(source, roots=(str(root),), files=files)
+        replace_job(job.folder, msgspec.structs.replace(job.record, sources=(moved,)))
+        answer = job.lineage(TARGET)
+        assert rows_of(answer) == ROWS_OF_TARGET
+        assert answer.scans[0].paths == (str(root),)
+        note = f"part-0.parquet is a link to {tmp_path / 'elsewhere.parquet'}, outside of its paths"
+        assert any(note in line for line in answer.notes) == told
+        assert str(root) in answer.explain()
