@@ -41,15 +41,25 @@ class Batch:
 
 
 def open_batch(number: int, session: SparkSession, folder: Path) -> Batch:
-    """The batch's tables as Parquet files and temp views of a session of its own."""
+    """The batch's own settings and tables."""
     rng = random.Random(f"batch {number}")
     settings = Settings(rng.choice(ZONES), ansi=rng.random() < 0.6)
+    return batch_of(number, session, settings, random_tables(rng), folder)
+
+
+def batch_of(
+    number: int,
+    session: SparkSession,
+    settings: Settings,
+    tables: Mapping[str, Rows],
+    folder: Path,
+) -> Batch:
+    """The tables as Parquet files and temp views of a session of their own."""
     spark = session.newSession()
     spark.conf.set("spark.sql.session.timeZone", settings.zone)
     spark.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    tables = random_tables(rng)
     place = folder / f"batch-{number}"
     for name, path in write_tables(place, tables).items():
         spark.read.parquet(str(path)).createOrReplaceTempView(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import random
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def _rows(rng: random.Random, pools: list[list[Any]], name: str) -> Rows:
     return rows
 
 
-def write_tables(folder: Path, tables: dict[str, Rows]) -> dict[str, Path]:
+def write_tables(folder: Path, tables: Mapping[str, Rows]) -> dict[str, Path]:
     """The tables as one Parquet file each."""
     import pyarrow as pa
     import pyarrow.parquet as pq
