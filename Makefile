@@ -9,15 +9,17 @@ DATA   := data/tpch-0.1
 STORE  := lineage
 SEEDS  ?= 0:1000
 FUZZ   ?= fuzz.jsonl
+ONLY   ?=
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz env data docs check-python check-java clean
+.PHONY: help demo test fuzz functions env data docs check-python check-java clean
 
 help:
 	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
 	@echo "make test   format, types, layers and the test suite"
 	@echo "make fuzz   random SQL against a tracer of the text: make fuzz SEEDS=0:10000"
+	@echo "make functions  every function and cast on edge values against Spark"
 	@echo "make docs   write tables in docs/ anew from the registries"
 	@echo "make clean  remove the environment, generated data and demo jobs"
 
@@ -37,6 +39,9 @@ test: check-java env
 
 fuzz: check-java env
 	$(BIN)/python -m tests.sqltruth --seeds $(SEEDS) --results $(FUZZ)
+
+functions: check-java env
+	$(BIN)/python -m tests.functions functions.jsonl $(ONLY)
 
 env: check-python $(READY)
 

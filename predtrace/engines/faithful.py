@@ -39,6 +39,9 @@ _NEGATED_EXACTLY = 34
 _FEWEST_PLACES = 6
 _EXACT_IN_DOUBLE = 15
 _PLAIN_TEXT_SCALE = 6
+_FEW_DAYS = 10**7
+_FEW_DAYS_BITS = 16
+"""What such numbers of days are added to stays a date, if it is one that files have."""
 _COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
 
 
@@ -226,8 +229,20 @@ def _of_dates(call: Call, settings: EngineSettings) -> str | None:
 
 
 def _date_and_days(call: Call, settings: EngineSettings) -> str | None:
+    date, days = call.args
+    if not (isinstance(date.type, Date) and isinstance(days.type, Integer)):
+        return "it is exact on a date and whole days only"
+    # After the last of all dates Spark goes on with the first.
+    if isinstance(days, Literal):
+        few = days.value is None or abs(days.value) <= _FEW_DAYS
+    else:
+        few = days.type.bits <= _FEW_DAYS_BITS
+    return None if few else "so many days overflow otherwise"
+
+
+def _date_and_months(call: Call, settings: EngineSettings) -> str | None:
     exact = isinstance(call.args[0].type, Date) and isinstance(call.args[1].type, Integer)
-    return None if exact else "it is exact on a date and whole days only"
+    return None if exact else "it is exact on a date and whole months only"
 
 
 def _date_and_interval(call: Call, settings: EngineSettings) -> str | None:
@@ -278,7 +293,8 @@ FAITHFUL: dict[str, Condition] = {
         ("year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year"), _of_date
     ),
     **dict.fromkeys(("week_of_year", "last_day"), _of_date),
-    **dict.fromkeys(("date_add", "date_sub", "add_months"), _date_and_days),
+    **dict.fromkeys(("date_add", "date_sub"), _date_and_days),
+    "add_months": _date_and_months,
     "date_diff": _of_dates,
     "date_add_interval": _date_and_interval,
 }

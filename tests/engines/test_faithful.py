@@ -252,8 +252,10 @@ def _texts() -> list[Call]:
 def _dates() -> list[Call]:
     day = col("day_a")
     found = [of(function, day, type=INTEGER) for function in DATE_PARTS]
-    for function in ("date_add", "date_sub", "add_months"):
-        found.append(of(function, day, col("small_b"), type=DATE))
+    found.append(of("add_months", day, col("small_b"), type=DATE))
+    for function in ("date_add", "date_sub"):
+        found.append(of(function, day, col("tiny_b"), type=DATE))
+        found += [of(function, day, number(days), type=DATE) for days in (0, 400, -31, 10_000)]
     for months in (0, 1, -1, 12, 13, -25):
         interval = Literal(months, YearMonthInterval())
         found.append(of("date_add_interval", day, interval, type=DATE))

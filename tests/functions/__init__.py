@@ -1,0 +1,1 @@
+"""Every function and cast on edge values: lineage questions against Spark with row ids."""
