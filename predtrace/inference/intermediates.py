@@ -8,16 +8,24 @@ columns only those stay that the lookup or the pushdown below needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from predtrace.inference.pins import equal_columns, needs
-from predtrace.inference.precise import Pushdown, bound_rows
+from predtrace.inference.pins import equal_columns, needs, pinned_columns
+from predtrace.inference.precise import Pushdown, Visit, bound_rows
 from predtrace.inference.sizes import Sizes, width
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Filter, GroupBy, MarkJoin, RowTransform, ScalarSubquery
-from symbolic.expr import Column, Expr, column_ids
+from pushdown.operators import (
+    Filter,
+    GroupBy,
+    InnerJoin,
+    MarkJoin,
+    RowTransform,
+    ScalarSubquery,
+    SemiJoin,
+)
+from symbolic.expr import TRUE, Call, Column, Expr, column_ids, conjuncts
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -86,12 +94,35 @@ class IntermediateChooser:
             still = self._failing(node, more, above)
             if still != unavoidable:
                 kept, unavoidable = more, still
+        return self._fewest(node, kept, above, unavoidable)
+
+    def _fewest(
+        self, node: int, kept: tuple[Column, ...], above: Expr, unavoidable: frozenset[int]
+    ) -> tuple[Column, ...]:
+        """The columns without those that make no difference to what is lost.
+
+        Those that nothing reads where precision is not lost yet go together, if they can;
+        the keys of joins there stay without being asked. The others are tried one by one.
+        """
+        visits = self._visits(node, kept, above)
+        equal = equal_columns(self._graph, node)
+        staying = column_ids(above) | _certain(self._graph, visits, kept, equal)
+        reached = frozenset().union(
+            *(equal.get(c, {c}) for v in visits for c in _wanted(self._graph, v.node))
+        )
+        spared = tuple(c for c in kept if c.id in staying or c.id in reached)
+        if spared and spared != kept and not self._loses_more(node, spared, above, unavoidable):
+            kept = spared
         for column in sorted(kept, key=lambda c: -width(c.type)):
-            if column.id not in looked_up and len(kept) > 1:
+            if column.id not in staying and len(kept) > 1:
                 rest = tuple(other for other in kept if other != column)
                 if not self._loses_more(node, rest, above, unavoidable):
                     kept = rest
         return kept
+
+    def _visits(self, node: int, columns: tuple[Column, ...], above: Expr) -> tuple[Visit, ...]:
+        """The operators under `node` down to where precision is lost, were `columns` stored."""
+        return tuple(self._pushdown.region(node, bound_rows(columns, above), past_losses=False))
 
     def _loses_more(
         self,
@@ -108,7 +139,7 @@ class IntermediateChooser:
         """Where the region under `node` first loses precision, were `columns` of it stored."""
         key = (node, columns, above)
         if key not in self._known_failing:
-            visits = self._pushdown.region(node, bound_rows(columns, above), past_losses=False)
+            visits = self._visits(node, columns, above)
             self._known_failing[key] = frozenset(v.node for v in visits if not v.precise)
         return self._known_failing[key]
 
@@ -142,6 +173,38 @@ class IntermediateChooser:
         # A stored table has at least one column, though only its rows' existence may matter.
         output = self._graph.output(node)
         return tuple(kept.values()) or tuple(sorted(output, key=lambda c: width(c.type))[:1])
+
+
+def _certain(
+    graph: OperatorGraph,
+    visits: Iterable[Visit],
+    kept: Iterable[Column],
+    equal: Mapping[int, frozenset[int]],
+) -> frozenset[int]:
+    """The kept columns that alone pin the key of an equality join that loses nothing.
+
+    Without it a row with another key, that has no partner, could not be told apart.
+    """
+    joins = [
+        operator
+        for visit in visits
+        if visit.precise and isinstance(operator := graph[visit.node], (InnerJoin, SemiJoin))
+    ]
+    conditions = [getattr(operator, "condition", TRUE) for operator in graph.operators()]
+    constant = frozenset(column for term in conditions for column in pinned_columns(term))
+    pins: set[int] = set()
+    for term in (term for join in joins for term in conjuncts(join.condition)):
+        match term:
+            case Call(function="eq", args=(Column(id=left), Column(id=right))):
+                keys = equal.get(left, frozenset((left,))) | {left, right}
+                found = [column.id for column in kept if column.id in keys]
+                if len(found) == 1 and keys.isdisjoint(constant):
+                    pins.update(found)
+    return frozenset(pins)
+
+
+def _wanted(graph: OperatorGraph, node: int) -> frozenset[int]:
+    return needs(graph, node) | _reads(graph, node)
 
 
 def _reads(graph: OperatorGraph, node: int) -> frozenset[int]:
