@@ -18,8 +18,10 @@ from predtrace.arrays.reuse.basis import Basis
 from predtrace.errors import ArrayFormatError
 
 FORMAT = "predtrace arrays"
-SCHEMA = 2
+SCHEMA = 3
+_WITHOUT_JOURNAL = 2
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_JOURNAL = re.compile(r"calls-[0-9a-f]{16}\.log")
 
 
 class ArrayEntry(msgspec.Struct, frozen=True):
@@ -58,12 +60,24 @@ class LineageEntry(msgspec.Struct, frozen=True):
     basis: Basis | None = None
 
 
+class CallEntry(msgspec.Struct, frozen=True):
+    """A call with the arrays that it made and the lineage of each."""
+
+    arrays: tuple[ArrayEntry, ...]
+    operation: OperationEntry
+    lineage: tuple[LineageEntry, ...]
+
+
 class Catalogue(msgspec.Struct, frozen=True):
-    """All that a store knows but for the tables themselves."""
+    """All that a store knows but for the tables themselves.
+
+    `journal` names a file with calls that were recorded since (schema 3), if there is one.
+    """
 
     arrays: tuple[ArrayEntry, ...] = ()
     operations: tuple[OperationEntry, ...] = ()
     lineage: tuple[LineageEntry, ...] = ()
+    journal: str = ""
 
 
 class _File(msgspec.Struct):
@@ -78,7 +92,8 @@ class _File(msgspec.Struct):
 def encode_catalogue(catalogue: Catalogue) -> bytes:
     """The catalogue as the bytes of its file."""
     body = msgspec.json.encode(catalogue)
-    file = _File(FORMAT, SCHEMA, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
+    schema = SCHEMA if catalogue.journal else _WITHOUT_JOURNAL
+    file = _File(FORMAT, schema, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
     return msgspec.json.encode(file)
 
 
@@ -111,11 +126,13 @@ def decode_catalogue(data: bytes, where: str) -> Catalogue:
         catalogue = msgspec.json.decode(body, type=Catalogue)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise ArrayFormatError(f"{where} does not hold a valid catalogue ({error})") from error
-    return _checked(catalogue, where)
+    return checked(catalogue, where)
 
 
-def _checked(catalogue: Catalogue, where: str) -> Catalogue:
-    """The catalogue, if its names, numbers and tables make sense."""
+def checked(catalogue: Catalogue, where: str) -> Catalogue:
+    """The catalogue. Raises ArrayFormatError unless names, numbers and tables make sense."""
+    if catalogue.journal and not _JOURNAL.fullmatch(catalogue.journal):
+        raise ArrayFormatError(f"{where} names no journal but {catalogue.journal!r}")
     names = {array.name for array in catalogue.arrays}
     if len(names) != len(catalogue.arrays):
         raise ArrayFormatError(f"{where} names an array twice; restore it from a copy")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import networkx as nx
 
-from predtrace.arrays.catalogue import ArrayEntry, Catalogue, LineageEntry
+from predtrace.arrays.catalogue import ArrayEntry, CallEntry, Catalogue, LineageEntry
 from predtrace.arrays.recording import Recording
 
 SOURCE = "array"
@@ -66,17 +66,26 @@ class Ledger:
         self._drawn = len(self._lineage)
         return self._graph
 
-    def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
-        """Add a call and the arrays that it made; the names that these got.
+    def entry(self, made: Recording, keys: Sequence[str]) -> CallEntry:
+        """What is to be added for a call, whose tables are kept under `keys`.
 
-        `keys` are those of its tables. An array whose name is taken gets a number behind it.
+        An array whose name is taken gets a number behind it.
         """
         names = tuple(self._free_name(array.name) for array in made.outputs)
-        self._arrays |= {array.name: array for array in made.named(names)}
-        self._lineage += made.entries(names, keys, len(self._operations))
-        self._operations.append(made.operation(names))
+        lineage = tuple(made.entries(names, keys, len(self._operations)))
+        return CallEntry(tuple(made.named(names)), made.operation(names), lineage)
+
+    def add(self, call: CallEntry) -> None:
+        """Add a call and the arrays that it made."""
+        self._arrays |= {array.name: array for array in call.arrays}
+        self._taken |= {array.name for array in call.arrays}
+        self._lineage += call.lineage
+        self._operations.append(call.operation)
         self._catalogue = None
-        return names
+
+    def __len__(self) -> int:
+        """How many calls there are."""
+        return len(self._operations)
 
     def _free_name(self, wanted: str) -> str:
         """The name, with the least number behind it that makes it new; taken from now on."""

@@ -2,21 +2,26 @@
 
     lineage/
       catalogue.json       arrays, operations, and which table relates which arrays
+      calls-7c…01.log      calls recorded since the catalogue was written
       tables/3f…c2.plt     a compressed table, named by its content: equal ones are one file
 
-Tables are written before the catalogue that names them, and each file appears as a whole, so
-that a process that is killed leaves the folder as it was.
+Tables are written before the catalogue or journal that names them, and each file appears as a
+whole, a journal's call, too, so that a process that is killed leaves the folder as it was.
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from predtrace.arrays.catalogue import Catalogue, decode_catalogue, encode_catalogue
+import msgspec
+
+from predtrace.arrays.catalogue import Catalogue, checked, decode_catalogue, encode_catalogue
 from predtrace.arrays.format import decode, encode
+from predtrace.arrays.journal import Journal
 from predtrace.arrays.ledger import Ledger
 from predtrace.arrays.recording import Recording
 from predtrace.arrays.relation import LineageTable
@@ -27,6 +32,8 @@ CATALOGUE = "catalogue.json"
 TABLES = "tables"
 _SUFFIX = ".plt"
 _LOCK = "lock"
+_FEW = 256
+"""Calls that a journal may have, however few the catalogue has."""
 
 Change: TypeAlias = Callable[[Catalogue], Catalogue]
 
@@ -61,13 +68,45 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.ledger = Ledger(self.read())
+        self._take_up()
 
     def __str__(self) -> str:
         return str(self.path)
 
-    def read(self) -> Catalogue:
-        """The catalogue on disk. Raises ArrayFormatError if it is corrupt."""
+    def _take_up(self) -> None:
+        """Read the catalogue and its journal. Raises ArrayFormatError if they are corrupt."""
+        while True:
+            self._version = self._version_on_disk()
+            catalogue = self._read()
+            self.ledger = Ledger(msgspec.structs.replace(catalogue, journal=""))
+            self._journal = Journal(self.path / catalogue.journal) if catalogue.journal else None
+            try:
+                self._read_on()
+            except FileNotFoundError as error:
+                if self._version == self._version_on_disk():
+                    raise ArrayFormatError(
+                        f"{self.path / catalogue.journal} is gone; restore it from a copy"
+                    ) from error
+                continue  # another process has written both anew meanwhile
+            except OSError as error:
+                raise StoreError(f"{self.path} cannot be read ({error})") from error
+            break
+        checked(self.ledger.catalogue, str(self.path))
+
+    def _read_on(self) -> None:
+        for call in self._journal.read_on() if self._journal else ():
+            self.ledger.add(call)
+
+    def _version_on_disk(self) -> tuple[int, ...] | None:
+        """What changes whenever the catalogue is written; None without one."""
+        try:
+            state = (self.path / CATALOGUE).stat()
+        except OSError:
+            return None
+        return state.st_ino, state.st_mtime_ns, state.st_size
+
+    def _read(self) -> Catalogue:
+        """The catalogue without its journal's calls."""
         path = self.path / CATALOGUE
         try:
             data = path.read_bytes()
@@ -87,28 +126,48 @@ class Folder:
         try:
             (self.path / TABLES).mkdir(parents=True, exist_ok=True)
             with sole_writer(self.path / _LOCK):
-                sweep(self.path)
-                sweep(self.path / TABLES)
-                present = self.read()
+                self._take_up()
+                present = self.ledger.catalogue
                 changed = change(present)
                 if changed != present or not (self.path / CATALOGUE).exists():
-                    write_whole(self.path / CATALOGUE, encode_catalogue(changed))
+                    self.ledger = Ledger(changed)
+                    self._write("")
         except OSError as error:
             raise self._unwritable(error) from error
-        self.ledger = Ledger(changed)
 
     def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
-        """Add a call."""
-        names: tuple[str, ...] = ()
+        """Add a call to the journal, which is begun anew when it outgrows the catalogue."""
+        try:
+            (self.path / TABLES).mkdir(parents=True, exist_ok=True)
+            with sole_writer(self.path / _LOCK):
+                if self._version is None or self._version != self._version_on_disk():
+                    self._take_up()
+                else:
+                    self._read_on()
+                if self._journal is None or 2 * self._journal.count > max(len(self.ledger), _FEW):
+                    self._write(f"calls-{secrets.token_hex(8)}.log")
+                assert self._journal is not None
+                call = self.ledger.entry(made, keys)
+                self._journal.append(call)
+                self.ledger.add(call)
+        except OSError as error:
+            self._version = None
+            raise self._unwritable(error) from error
+        return tuple(array.name for array in call.arrays)
 
-        def added(present: Catalogue) -> Catalogue:
-            nonlocal names
-            ledger = Ledger(present)
-            names = ledger.add(made, keys)
-            return ledger.catalogue
-
-        self.change(added)
-        return names
+    def _write(self, journal: str) -> None:
+        """Write the catalogue with all calls, and an empty journal beside it if one is named."""
+        sweep(self.path)
+        sweep(self.path / TABLES)
+        if journal:
+            write_whole(self.path / journal, Journal.empty())
+        catalogue = msgspec.structs.replace(self.ledger.catalogue, journal=journal)
+        write_whole(self.path / CATALOGUE, encode_catalogue(catalogue))
+        self._version = self._version_on_disk()
+        self._journal = Journal(self.path / journal) if journal else None
+        for left in self.path.glob("calls-*.log"):
+            if left.name != journal:
+                left.unlink(missing_ok=True)
 
     def save(self, table: LineageTable) -> str:
         """Write a table unless it is there; its digest."""
@@ -170,7 +229,9 @@ class Memory:
 
     def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
         """Add a call."""
-        return self.ledger.add(made, keys)
+        call = self.ledger.entry(made, keys)
+        self.ledger.add(call)
+        return tuple(array.name for array in call.arrays)
 
     def save(self, table: LineageTable) -> str:
         """Keep a table under the next number."""

@@ -49,7 +49,7 @@ def test_queries_in_both_directions(store: ArrayStore) -> None:
 
 
 @given(relations, st.data())
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_stored_lineage_is_exact(
     tmp_path_factory: pytest.TempPathFactory, relation: CellRelation, data: st.DataObject
 ) -> None:
