@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
+from predtrace.engines.duckdb_source import source_obstacle
 from predtrace.engines.duckdb_sql import DUCKDB
 from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL, unfaithful
 from predtrace.engines.spark import SparkEngine
@@ -22,7 +24,9 @@ from predtrace.engines.spark_sql import SPARK
 from predtrace.engines.spark_total import DIALECTS
 from predtrace.engines.sql import Compiler
 from predtrace.engines.values import arrow_type, target_table
+from predtrace.frontends.spark.functions_table import PRECISION_LOSS
 from predtrace.jobs.model import EngineSettings
+from predtrace.settings import PREFIX, TIME_PARSER, read_settings
 from symbolic.expr import Call, Column, Expr, Literal
 from symbolic.functions import FUNCTIONS
 from symbolic.types import (
@@ -42,6 +46,8 @@ from symbolic.types import (
     Timestamp,
     YearMonthInterval,
 )
+from tests.engines.tables import source
+from tests.spark_settings import other_value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -227,6 +233,7 @@ def _casts() -> list[Call]:
         ("money", Decimal(15, 1)), ("money", Decimal(5, 0)), ("money", LARGEST),
         ("money", DOUBLE), ("money", STRING), ("wide", MONEY), ("wide", Decimal(20, 6)),
         ("largest", Decimal(38, 12)), ("largest", Decimal(38, 2)), ("wide", STRING),
+        ("largest", STRING),
         ("single", DOUBLE), ("day", STRING), ("day", NTZ), ("local", DATE),
     ]  # fmt: skip
     found = [of("cast", col(f"{name}_a"), type=data_type) for name, data_type in wanted]
@@ -312,16 +319,18 @@ def in_duckdb(file: Path, some: list[Call]) -> list[list[Any]]:
     return [_values(column) for column in found.columns]
 
 
-def in_spark(spark: SparkSession, file: Path, some: list[Call]) -> list[list[Any]]:
+def in_spark(
+    spark: SparkSession, file: Path, some: list[Call], settings: EngineSettings = SETTINGS
+) -> list[list[Any]]:
     from predtrace.engines.base import Targets
 
     # The session that the Spark engine evaluates lineage in.
-    session = SparkEngine(spark).open(Targets(target_table([], []), (), False), SETTINGS).session
+    session = SparkEngine(spark).open(Targets(target_table([], []), (), False), settings).session
     session.read.parquet(str(file)).createOrReplaceTempView("boundaries")
     # Compiling hundreds of expressions to Java takes minutes; a few hundred rows do not.
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    compiler = Compiler("spark", DIALECTS[SETTINGS.ansi].functions)
+    compiler = Compiler("spark", DIALECTS[settings.ansi].functions)
     query = _query(compiler, exp.to_table("boundaries"), some)
     found = session.sql(query.sql("spark")).toArrow()
     return [_values(column) for column in found.columns]
@@ -334,13 +343,31 @@ def boundaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+# By these the values that are read, and the types of decimals, are other ones.
+_OF_FILES = ("parquet.", "files.", "legacy.parquet.")
+
+
 @pytest.mark.spark
-def test_duckdb_gives_what_spark_gives(spark: SparkSession, boundaries: Path) -> None:
-    expected = in_spark(spark, boundaries, CASES)
-    found = in_duckdb(boundaries, CASES)
+@pytest.mark.parametrize("default", [True, False])
+def test_duckdb_gives_what_spark_gives(
+    spark: SparkSession, boundaries: Path, default: bool
+) -> None:
+    settings = SETTINGS
+    if not default:
+        conf = read_settings(spark.conf, spark.version).conf
+        others = {
+            key: other_value(key, value)
+            for key, value in conf.items()
+            if not key.removeprefix(PREFIX).startswith(_OF_FILES) and key != PRECISION_LOSS
+        }
+        settings = msgspec.structs.replace(SETTINGS, ansi=False, conf=others)
+    cases = [case for case in CASES if unfaithful([case], settings) is None]
+    assert len(cases) > 0.8 * len(CASES)
+    expected = in_spark(spark, boundaries, cases, settings)
+    found = in_duckdb(boundaries, cases)
     rows = table().to_pylist()
     problems = []
-    for case, theirs, ours in zip(CASES, expected, found, strict=True):
+    for case, theirs, ours in zip(cases, expected, found, strict=True):
         for row, wanted, got in zip(rows, theirs, ours, strict=True):
             if _shown(wanted) != _shown(got):
                 args = [
@@ -408,6 +435,38 @@ def test_what_is_not_faithful_says_why(case: Call, reason: str) -> None:
     assert problem is not None
     assert reason in problem
     assert case.function in problem
+
+
+def test_settings_of_the_job_say_what_is_exact() -> None:
+    """What each of these gives is measured above, where it is exact."""
+    date, digits = (of("cast", col(f"{name}_a"), type=STRING) for name in ("day", "largest"))
+    for policy, exact in (("CORRECTED", True), ("EXCEPTION", True), ("LEGACY", False)):
+        settings = msgspec.structs.replace(SETTINGS, conf={TIME_PARSER: policy})
+        assert (unfaithful([date], settings) is None) is exact
+    for ansi in (True, False):
+        settings = msgspec.structs.replace(SETTINGS, ansi=ansi)
+        assert (unfaithful([digits], settings) is None) is ansi
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("files.ignoreCorruptFiles", "true"),
+        ("parquet.datetimeRebaseModeInRead", "LEGACY"),
+        ("parquet.int96RebaseModeInRead", "LEGACY"),
+        ("parquet.int96TimestampConversion", "true"),
+        ("parquet.fieldId.read.enabled", "true"),
+        ("legacy.parquet.nanosAsLong", "true"),
+        ("legacy.parquet.returnNullStructIfAllFieldsMissing", "true"),
+    ],
+)
+def test_files_that_the_job_read_otherwise_are_left_to_spark(
+    boundaries: Path, name: str, value: str
+) -> None:
+    read = source("boundaries", boundaries, list(COLUMNS.values()))
+    assert source_obstacle(read, SETTINGS) is None
+    settings = msgspec.structs.replace(SETTINGS, conf={f"{PREFIX}{name}": value})
+    assert f"{name}={value}" in (source_obstacle(read, settings) or "")
 
 
 def test_integers_wrap_without_ansi() -> None:

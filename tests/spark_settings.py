@@ -1,4 +1,4 @@
-"""Entries of Spark's SQLConf on which no answer depends, by the reason why.
+"""Entries of Spark's SQLConf: other values than the default, and those that no answer depends on.
 
 A name that ends with a dot stands for all that begin with it. Families in which an entry may
 change results (``legacy.``, ``optimizer.``, ``parquet.``, ``execution.`` …) are written out.
@@ -168,3 +168,34 @@ HARMLESS: dict[str, str] = {
     "sources, catalogs and services that are not traced": ELSEWHERE,
     "one value for a process, chosen when it starts": STATIC,
 }
+"""By the reason why no answer depends on them."""
+
+OTHER_VALUES = {
+    "binaryOutputStyle": "HEX",
+    "columnNameOfCorruptRecord": "bad",
+    "csv.parser.inputBufferSize": "1024",
+    "cteRecursionLevelLimit": "7",
+    "cteRecursionRowLimit": "7",
+    "defaultColumn.allowedProviders": "csv",
+    "experimental.optimizer.pyTranspilers": "none",
+    "files.ignoredPathSegmentRegex": "^x",
+    "legacy.timeParserPolicy": "LEGACY",
+    "mapKeyDedupPolicy": "LAST_WIN",
+    "orc.impl": "hive",
+    "sources.useV1SourceList": "parquet",
+    "timestampType": "TIMESTAMP_NTZ",
+    **dict.fromkeys(
+        (
+            "avro.datetimeRebaseModeInRead",
+            "parquet.datetimeRebaseModeInRead",
+            "parquet.int96RebaseModeInRead",
+        ),
+        "LEGACY",
+    ),
+}
+"""Another value than the default, of settings that are not yes or no."""
+
+
+def other_value(key: str, default: str | None) -> str:
+    flipped = {"true": "false", "false": "true", None: "true"}
+    return OTHER_VALUES.get(key.removeprefix("spark.sql.")) or flipped[default]
