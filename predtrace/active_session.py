@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+STOPPED = "the Spark session was stopped; start one, and ask or run again with that"
+
 _classes = threading.RLock()
 """Held while PySpark's classes are not as the user knows them."""
 
@@ -48,6 +50,14 @@ def is_running(session: SparkSession) -> bool:
         return not context._jsc.sc().isStopped()
     except (Py4JError, OSError):
         return False
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark or its JVM says first."""
+    # An error that PySpark has no class for comes with the JVM's stack trace as its text.
+    java = getattr(error, "java_exception", None)
+    lines = [line.strip() for line in str(java or error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
 
 
 def new_session(session: SparkSession) -> SparkSession:

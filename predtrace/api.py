@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from predtrace.active_session import active_session
+from predtrace.active_session import STOPPED, active_session, is_running
 from predtrace.boundary import of_record
 from predtrace.commit import Commit
-from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.depth import reads_deep_trees
+from predtrace.errors import EngineError, NonDeterministicError, PredTraceError
 from predtrace.files import check_stored
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.checksums import FINGERPRINTS, FULL, QUICK
@@ -20,7 +21,7 @@ from predtrace.jobs.model import Job, Source, StoredResult
 from predtrace.jobs.snapshot import with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage import Lineage
-from predtrace.questions import ask
+from predtrace.questions import ask, check_engine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ _READINGS = {"minimal": ("minimal",), "whole": ("whole",), "both": ("minimal", "
 _KEEPS = ("inline", "late", "none")
 
 
+@reads_deep_trees
 def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace:
     """Read a pipeline: a Spark DataFrame, or SQL text (over the active session's tables).
 
@@ -76,6 +78,7 @@ class Trace:
         self.plan("minimal")
         return self._seconds["minimal"]
 
+    @reads_deep_trees
     def plan(self, aggregates: str = "minimal") -> LineagePlan:
         """The lineage plan for one reading of min and max."""
         (reading,) = _readings(aggregates, one=True)
@@ -98,6 +101,7 @@ class Trace:
         reading = _readings(aggregates)[0]
         return Explanation(self.graph, self.plan(reading))
 
+    @reads_deep_trees
     def run(
         self,
         store: str | os.PathLike[str],
@@ -124,6 +128,8 @@ class Trace:
             raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
         if fingerprint not in FINGERPRINTS:
             raise PredTraceError(f"fingerprint is 'quick' or 'full', not {fingerprint!r}")
+        if not is_running(self._pipeline.spark):
+            raise EngineError(f"{STOPPED}: the DataFrame, too, is of the stopped one")
         plans = [self.plan(reading) for reading in _readings(aggregates)]
         cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
         job_store = JobStore(store)
@@ -229,6 +235,7 @@ class JobHandle:
         return self
 
     @property
+    @reads_deep_trees
     def record(self) -> Job:
         """What is saved of the job, also what others have built since.
 
@@ -255,6 +262,8 @@ class JobHandle:
         What is read back from where it was stored may be NULL by its schema.
         Raises PredTraceError if the output was not kept, or there is no Spark session.
         """
+        if self._frame is not None and not is_running(self._frame.sparkSession):
+            self._frame = None
         if self._frame is None:
             at_once = self._early if self._record is None else None
             self._frame = (at_once or self._read_output)()
@@ -267,7 +276,7 @@ class JobHandle:
 
         stored = self._stored_output()
         check_stored(stored, self.folder)
-        spark = self._spark or active_session()
+        spark = self._session or active_session()
         if spark is None:
             raise PredTraceError(
                 "there is no Spark session to read the output with; start one, pass it to "
@@ -289,6 +298,11 @@ class JobHandle:
             return stored_table(stored, self.folder, self._names)
 
     @property
+    def _session(self) -> SparkSession | None:
+        """The session that the job was run or opened with, unless it was stopped since."""
+        return self._spark if self._spark is not None and is_running(self._spark) else None
+
+    @property
     def _names(self) -> list[str]:
         """What the output's columns are called; names may repeat."""
         from pushdown.graph import OperatorGraph
@@ -302,6 +316,7 @@ class JobHandle:
             )
         return self.record.output
 
+    @reads_deep_trees
     def lineage(
         self,
         target: Any,
@@ -323,10 +338,11 @@ class JobHandle:
         and sources are checked now, rows are computed when read. Raises TargetError,
         SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
-        session = spark or self._spark
+        session = spark or self._session
         with of_record(self.id):
             return ask(self.record, self.folder, target, mode, engine, aggregates, session)
 
+    @reads_deep_trees
     def build_intermediates(
         self, engine: str = "auto", spark: SparkSession | None = None
     ) -> JobHandle:
@@ -340,9 +356,10 @@ class JobHandle:
         from predtrace.building import build
 
         with of_record(self.id):
-            self._record = build(self.folder, engine, spark or self._spark)
+            self._record = build(self.folder, engine, spark or self._session)
         return self
 
+    @reads_deep_trees
     def build_index(
         self,
         targets: Any = None,
@@ -367,6 +384,7 @@ class JobHandle:
         from predtrace.index.building import LIMIT, build_index
         from predtrace.index.summary import summary
 
+        check_engine(engine)
         with of_record(self.id):
             index = build_index(
                 self.record,
@@ -376,11 +394,12 @@ class JobHandle:
                 aggregates=aggregates,
                 limit=LIMIT if limit is None else limit,
                 engine=engine,
-                spark=spark or self._spark,
+                spark=spark or self._session,
                 steps=steps or (lambda name: nullcontext()),
             )
             return summary(self.record, index)
 
+    @reads_deep_trees
     def forward(
         self,
         scan: str,
@@ -400,6 +419,7 @@ class JobHandle:
         """
         from predtrace.index.forward import forward
 
+        check_engine(engine)
         with of_record(self.id):
             return forward(
                 self.record,
@@ -410,13 +430,14 @@ class JobHandle:
                 self.output_arrow,
                 aggregates=aggregates,
                 engine=engine,
-                spark=spark or self._spark,
+                spark=spark or self._session,
             )
 
     def __repr__(self) -> str:
         return f"<JobHandle {self.id}>"
 
 
+@reads_deep_trees
 def open_job(
     store: str | os.PathLike[str], job_id: str, spark: SparkSession | None = None
 ) -> JobHandle:

@@ -17,7 +17,7 @@ def of_record(job_id: str) -> Iterator[None]:
     """Raise JobFormatError for an error that none of the layers below foresees."""
     try:
         yield
-    except (PredTraceError, OSError, MemoryError):
+    except (PredTraceError, OSError, MemoryError, RecursionError):
         raise
     except Exception as error:
         raise JobFormatError(

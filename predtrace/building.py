@@ -21,7 +21,7 @@ from predtrace.jobs.unfinished import folder_made_whole, sole_writer
 from predtrace.jobs.unfinished import sweep as sweep_unfinished
 from predtrace.lineage import check_sources
 from predtrace.modes import missing_intermediates
-from predtrace.questions import engine_for
+from predtrace.questions import check_engine, engine_for
 from predtrace.reducing import NODE, reduced, sweep, sweep_unnamed
 from predtrace.requests import refuse_unrepeatable
 from pushdown.graph import OperatorGraph
@@ -42,6 +42,7 @@ def build(folder: Path, engine: str, spark: SparkSession | None) -> Job:
     one, each under a name that no reader knows until the record names it. Others who build
     wait meanwhile.
     """
+    check_engine(engine)
     with _alone(folder):
         given = read_record(folder)
         job = _sound(given, folder)

@@ -8,6 +8,7 @@ imported by the commands that use them, so that `predtrace --help` is quick.
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -129,6 +130,9 @@ def reports_errors(command: Command) -> Command:
                 typer.echo(printable(traceback.format_exc(), keep="\n"), err=True)
             typer.echo("predtrace: " + " ".join(str(error).split()), err=True)
             raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            typer.echo("predtrace: interrupted", err=True)
+            raise typer.Exit(130) from error
 
     return wrapper  # type: ignore[return-value]
 
@@ -408,6 +412,9 @@ def _rows(texts: list[str]) -> list[Any]:
 
 def main() -> None:
     """Entry point of the `predtrace` command."""
+    # Errors are told in one line: PySpark and py4j would log theirs with tracebacks beside it.
+    for name in ("py4j", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     app(prog_name="predtrace")
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predtrace.depth import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, Source, StoredIntermediate
@@ -73,6 +74,7 @@ class Commit:
         """Store what is missing and save the job; its record and folder."""
         return self._commit(in_background=False)
 
+    @reads_deep_trees
     def _commit(self, in_background: bool) -> tuple[Job, Path]:
         self._result.finish()
         incomplete = self._writer.folder.resolve()

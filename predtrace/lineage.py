@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from predtrace.boundary import of_record
+from predtrace.depth import reads_deep_trees
 from predtrace.engines.base import (
     Answering,
     Opener,
@@ -145,6 +146,7 @@ class SourceRows:
     def _rows(self) -> Rows:
         return self._question.evaluation.rows(self._requests)
 
+    @reads_deep_trees
     def count(self) -> int:
         """How many rows; decodes only the columns that the predicate reads."""
         with self._reading("count", values=False) as rows:
@@ -153,6 +155,7 @@ class SourceRows:
             self._refuse_nothing(())
         return found
 
+    @reads_deep_trees
     def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
         """Some n of the rows, as an Arrow table. Raises TargetError if n is no such number."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
@@ -163,6 +166,7 @@ class SourceRows:
             self._refuse_nothing(())
         return found
 
+    @reads_deep_trees
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows, or the named columns of them, as an Arrow table."""
         with self._reading("read") as rows:
@@ -185,6 +189,7 @@ class SourceRows:
         frame: pd.DataFrame = self.to_arrow(columns).to_pandas()
         return frame
 
+    @reads_deep_trees
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """The rows as a lazy Spark DataFrame, whatever engine the question was asked on.
 
@@ -200,6 +205,7 @@ class SourceRows:
         frame: DataFrame = evaluation.rows(requests).dataframe()
         return frame
 
+    @reads_deep_trees
     def row_ids(self) -> pa.Table:
         """Where the rows lie: `file` (a local path) and `row`, from 0 in the file.
 
@@ -210,6 +216,7 @@ class SourceRows:
         self._refuse_missing(found)
         return found
 
+    @reads_deep_trees
     def write_parquet(self, folder: str | Path) -> None:
         """Write the rows as Parquet into a new or empty folder."""
         with self._reading("write") as rows:
@@ -240,6 +247,7 @@ class SourceRows:
                 "the job read and wrote; run the pipeline again"
             )
 
+    @reads_deep_trees
     def query_sql(self) -> str:
         """The query that the engine runs for the rows, to read."""
         with of_record(self._question.job.id):
@@ -249,7 +257,9 @@ class SourceRows:
         return self.count()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {printable(self.name)}, {self.label}>"
+        found = vars(self._question).get("targets")
+        absent = "" if found is None or found.rows.num_rows else ", target not in the output"
+        return f"<{type(self).__name__} {printable(self.name)}, {self.label}{absent}>"
 
 
 class ScanRows(SourceRows):
@@ -271,6 +281,7 @@ class ScanRows(SourceRows):
         self.node = scan.id
         self.plan = plan
 
+    @reads_deep_trees
     def predicate_sql(self) -> str:
         """The lineage predicate over the source's columns, as SQL to read.
 
@@ -362,6 +373,7 @@ class Lineage:
         return dict(self._question.timings)
 
     @property
+    @reads_deep_trees
     def targets(self) -> pa.Table:
         """The target rows as found in the output, under the output's column names.
 
@@ -374,11 +386,13 @@ class Lineage:
         return named if found.numbered else named.select(range(1, len(names)))
 
     @property
+    @reads_deep_trees
     def target_rows(self) -> int:
         """How many different output rows the targets are; 0 if none is in the output."""
         return int(self._question.targets.rows.num_rows)
 
     @property
+    @reads_deep_trees
     def missing(self) -> tuple[int, ...]:
         """The numbers of the targets that are not in the output."""
         found = set(self._question.targets.rows.column("target").to_pylist())
@@ -388,7 +402,9 @@ class Lineage:
         """The rows of a table: the union of its scans' by row identity."""
         scans = [scan for scan in self._scans if scan.table == table]
         if not scans:
-            raise PredTraceError(f"the pipeline reads no source {table}; it reads {self._listed()}")
+            raise PredTraceError(
+                f"the pipeline reads no source {table}; it reads {self._listed() or 'none'}"
+            )
         if len(scans) == 1:
             return scans[0]
         weakest = next((scan for scan in scans if scan.label != PRECISE), scans[0])
@@ -446,6 +462,17 @@ class Lineage:
 
         return ask_cells(self, column, positions, spark)
 
+    def _absence(self) -> str:
+        """That targets are not in the output, if so; Spark is not asked only to show it."""
+        if "targets" not in vars(self._question) and self.engine == "spark":
+            return ""
+        try:
+            missing = self.missing
+        except PredTraceError:
+            return ""
+        numbers = " " + ", ".join(map(str, missing)) if self._given > 1 else ""
+        return f", target{numbers} not in the output" if missing else ""
+
     def _listed(self) -> str:
         return printable(
             ", ".join(
@@ -455,6 +482,7 @@ class Lineage:
             )
         )
 
+    @reads_deep_trees
     def explain(self) -> str:
         """How the answer comes about: mode, engine, files, predicates, reasons of the labels."""
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
@@ -478,7 +506,8 @@ class Lineage:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Lineage {self.label}, mode {self.mode}, engine {self.engine}: {self._listed()}>"
+        about = f"{self.label}, mode {self.mode}, engine {self.engine}{self._absence()}"
+        return f"<Lineage {about}: {self._listed() or 'no source'}>"
 
 
 def check_sources(sources: Sequence[Source]) -> None:

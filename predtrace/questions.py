@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from predtrace.active_session import active_session
+from predtrace.active_session import STOPPED, active_session, is_running
 from predtrace.engines.base import (
     Engine,
     Evaluation,
@@ -96,6 +96,7 @@ def ask(
     they are read. Raises TargetError, SourceError, EngineError or PredTraceError, each
     naming the thing and the way out.
     """
+    check_engine(engine)
     plan = choose_plan(job, aggregates)
     graph = OperatorGraph(job.graph, job.root)
     wishes = check_target(target, graph.output(), job.settings)
@@ -245,6 +246,12 @@ def readings_differ(job: Job) -> bool:
     )
 
 
+def check_engine(engine: str) -> None:
+    """Raise EngineError for the name of no engine."""
+    if engine not in ENGINES:
+        raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
+
+
 def choose_engine(
     job: Job,
     wishes: Wishes,
@@ -258,8 +265,7 @@ def choose_engine(
     `output` is where targets are looked up. ``auto`` is DuckDB where that is exact, else
     Spark. Raises EngineError if DuckDB is asked for and cannot answer exactly.
     """
-    if engine not in ENGINES:
-        raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
+    check_engine(engine)
     if engine == "spark":
         return _spark_engine(spark), []
     embedded = DuckDBEngine()
@@ -278,8 +284,7 @@ def engine_for(
     spark: SparkSession | None,
 ) -> tuple[Engine, str | None]:
     """The engine that computes results again, and why it is not DuckDB (if it might be)."""
-    if engine not in ENGINES:
-        raise EngineError(f"there is no engine {engine!r}; use one of {', '.join(ENGINES)}")
+    check_engine(engine)
     if engine == "spark":
         return _spark_engine(spark), None
     embedded = DuckDBEngine()
@@ -325,6 +330,8 @@ _kept_sessions = ExitStack()
 def _spark_engine(spark: SparkSession | None) -> Engine:
     from predtrace.engines.spark import SparkEngine
 
+    if spark is not None and not is_running(spark):
+        raise EngineError(STOPPED)
     return SparkEngine(spark or active_session() or _local_session())
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from predtrace.active_session import active_session, new_session
+from predtrace.active_session import active_session, first_line, new_session
 from predtrace.doctor import require_java
 from predtrace.errors import EnvironmentError_, PredTraceError, SourceError
 
@@ -80,7 +80,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
             return builder.getOrCreate()
     except PySparkException as error:
         raise EnvironmentError_(
-            f"Spark does not start ({_first_line(error)}); `predtrace doctor --spark` looks why"
+            f"Spark does not start ({first_line(error)}); `predtrace doctor --spark` looks why"
         ) from error
 
 
@@ -173,11 +173,4 @@ def spark_errors(problem: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise PredTraceError(f"{problem}: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    # An error that PySpark has no class for comes with the JVM's stack trace as its text.
-    java = getattr(error, "java_exception", None)
-    lines = [line.strip() for line in str(java or error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+        raise PredTraceError(f"{problem}: {first_line(error)}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,19 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from predtrace.engines.duckdb_source import files_reader
-from predtrace.errors import EngineError
+from predtrace.errors import EngineError, SourceError, StoreError
 
 if TYPE_CHECKING:
     import duckdb
 
 _WAY_OUT = "use engine='spark'"
+_DISK_FULL = re.compile("no space left|disk (is )?full|disk quota", re.IGNORECASE)
+_DAMAGED = re.compile(
+    "magic bytes|parquet footer|not a parquet|corrupt|decompress|thrift|deserialize|"
+    "failed to read file|too small to be|don't know what type",
+    re.IGNORECASE,
+)
+"""What DuckDB says of damaged files, for which it has no class of errors."""
 
 
 @functools.cache
@@ -39,13 +47,28 @@ def database() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def duckdb_errors() -> Iterator[None]:
-    """DuckDB's errors are ours."""
+    """DuckDB's errors are ours: the way out depends on what went wrong.
+
+    Another engine helps where DuckDB cannot compute something, but neither where a file cannot
+    be read nor where the disk is full.
+    """
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
         first = str(error).strip().splitlines()[0]
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise EngineError(
+                f"DuckDB ran out of memory ({first}); free some, or ask for fewer rows or columns"
+            ) from error
+        if _DISK_FULL.search(first):
+            raise StoreError(f"the disk is full ({first}); free space, and ask again") from error
+        if isinstance(error, duckdb.IOException) or _DAMAGED.search(first):
+            raise SourceError(
+                f"a file cannot be read, it may be damaged ({first}); restore it, or run the "
+                "pipeline again over present files"
+            ) from error
         raise EngineError(f"DuckDB could not evaluate this: {first}; {_WAY_OUT}") from error
 
 

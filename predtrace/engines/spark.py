@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
-from predtrace.active_session import new_session
+from predtrace.active_session import STOPPED, is_running, new_session
 from predtrace.engines import trees
 from predtrace.engines.base import (
     TARGET,
@@ -50,6 +50,7 @@ from predtrace.engines.spark_source import (
 )
 from predtrace.engines.spark_total import DIALECTS, provide
 from predtrace.engines.values import arrow_type, never_null, row_literals
+from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from predtrace.settings import EXCLUDED_RULES, PREFIX, belongs_to_statements, put_in_force
 from symbolic.expr import Column, Expr
@@ -118,7 +119,9 @@ class SparkEngine:
         return None
 
     def open(self, targets: Targets, settings: EngineSettings) -> SparkEvaluation:
-        """Begin a question."""
+        """Begin a question. Raises EngineError if the session was stopped meanwhile."""
+        if not is_running(self._spark):
+            raise EngineError(STOPPED)
         return SparkEvaluation(_session(self._spark, settings), targets, DIALECTS[settings.ansi])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
-from predtrace.active_session import as_active, classes_kept
+from predtrace.active_session import STOPPED, as_active, classes_kept, first_line
 from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
 from predtrace.engines.literals import sql_type
 from predtrace.engines.query import FILE, ROW
@@ -45,8 +45,10 @@ def spark_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
-        raise EngineError(f"Spark could not evaluate this: {first}") from error
+        told = first_line(error)
+        if "stopped SparkContext" in told:
+            raise EngineError(STOPPED) from error
+        raise EngineError(f"Spark could not evaluate this: {told}") from error
 
 
 def local_frame(

@@ -10,6 +10,7 @@ import functools
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from pushdown.operators import Origin
 
 CATALYST = "org.apache.spark.sql.catalyst"
 _SHOWN_TEXT = 160
+_LOOKED_THROUGH = 100
 
 Jvm = Any
 """A py4j JVM view."""
@@ -117,6 +119,24 @@ def place(handle: JavaObject) -> str:
     """Where a node stands, as the end of an error message; empty if unknown."""
     origin = origin_of(handle)
     if origin is None:
-        return ""
+        return _call_site(handle)
     line = "" if origin.line is None else f" at line {origin.line}"
     return f"{line}: {origin.text}"
+
+
+def _call_site(handle: JavaObject) -> str:
+    """The Python call that made a node of a DataFrame, or the first of its expressions."""
+    from py4j.protocol import Py4JError
+
+    waiting = [handle]
+    for node in waiting:
+        made = option(node.origin().pysparkErrorContext())
+        if made is not None:
+            return f" ({made._1()} at {made._2()})"
+        with suppress(Py4JError):  # what is no plan has no expressions
+            waiting += items(node.expressions())
+        if node is not handle:
+            waiting += items(node.children())
+        if len(waiting) > _LOOKED_THROUGH:
+            break
+    return ""

@@ -7,6 +7,7 @@ expressions that are more than a function of their children.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -133,16 +134,41 @@ class ExpressionReader:
 
 def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
     """The error for an expression that cannot be traced."""
-    name = str(node.handle.prettyName()) if not node.is_subquery else "subquery"
+    name = _shown_name(node)
     if node.cls in table.NON_DETERMINISTIC or not node.handle.deterministic():
         return NonDeterministicError(
             f"function {name} (Catalyst: {node.cls}) need not give the same value again; "
-            f"compute it before, write the result to Parquet and read that{place(node.handle)}"
+            f"compute it before, write the result to Parquet and read that{_place(node)}"
         )
     why = table.UNSUPPORTED.get(node.cls, "it is not known to predtrace")
     return UnsupportedOperatorError(
-        f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{place(node.handle)}"
+        f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{_place(node)}"
     )
+
+
+def _place(node: Node) -> str:
+    """Where an expression stands, or the nearest around it of which that is known."""
+    found = place(node.handle)
+    while not found and node.above is not None:
+        node = node.above
+        found = place(node.handle)
+    return found
+
+
+def _shown_name(node: Node) -> str:
+    """What a user knows an expression as: a call of an evaluator is called by that's name."""
+    if node.is_subquery:
+        return "subquery"
+    if node.cls in ("Invoke", "StaticInvoke"):
+        called = str(node.handle.toString())
+        evaluator = re.match(r"(?:static_)?invoke\((\w+?)(?:Evaluator)?[(.]", called)
+        name = evaluator[1] if evaluator else called
+        return _EVALUATORS.get(name, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+    return str(node.handle.prettyName())
+
+
+_EVALUATORS = {"StructsToJson": "to_json"}
+"""Functions that Spark puts a call of an evaluator for, whose name is another."""
 
 
 def _is_replaceable(node: Node) -> bool:

@@ -20,9 +20,9 @@ _NOT_YET = "not traced yet"
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
     "Window": f"window functions are {_NOT_YET}",
-    "Generate": f"explode and its like are {_NOT_YET}",
-    "Expand": f"ROLLUP, CUBE and grouping sets are {_NOT_YET}; write a UNION of GROUP BYs",
-    "Pivot": f"pivots are {_NOT_YET}",
+    "Generate": f"explode and its like, describe and summary are {_NOT_YET}",
+    "Expand": f"ROLLUP, CUBE, grouping sets and unpivots are {_NOT_YET}; write a UNION",
+    "Pivot": f"pivots are {_NOT_YET}; write an aggregate with FILTER for each value",
     "Unpivot": f"unpivots are {_NOT_YET}; write a UNION",
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
     "DomainJoin": "this correlated subquery needs a join with its outer rows; write it as a join",
@@ -42,6 +42,8 @@ UNSUPPORTED: dict[str, str] = {
     "WithCTE": f"recursive queries are {_NOT_YET}",
     "CTERelationRef": f"recursive queries are {_NOT_YET}",
     "EventTimeWatermark": "streaming is not traced",
+    "CollectMetrics": "observed metrics are not traced; trace the DataFrame without observe",
+    "CommandResult": "it is what a command gave; trace a query",
 }
 """Plan node classes known to be refused, with the reason and the way out."""
 
@@ -57,11 +59,32 @@ def translate(translation: Translation, node: Node) -> Translated:
     Raises UnsupportedOperatorError, NonDeterministicError or SourceError, each naming
     the Catalyst class and where it stands in the query.
     """
+    # Without recursion: plans can be hundreds of operators deep.
+    done: dict[Node, Translated] = {}
+    waiting = [(node, False)]
+    while waiting:
+        current, inputs_done = waiting.pop()
+        below = _inputs(current)
+        if inputs_done:
+            inputs = tuple(done.pop(child) for child in below)
+            done[current] = _translated(translation, current, inputs)
+        else:
+            waiting.append((current, True))
+            waiting.extend((child, False) for child in reversed(below))
+    return done[node]
+
+
+def _inputs(node: Node) -> tuple[Node, ...]:
     if node.cls in LIMITS:
-        return translate_limit(translation, node, translate(translation, limit_input(node)))
+        return (limit_input(node),)
     if node.cls not in TRANSLATORS:
         raise _refusal(node)
-    inputs = tuple(translate(translation, child) for child in node.children)
+    return node.children
+
+
+def _translated(translation: Translation, node: Node, inputs: tuple[Translated, ...]) -> Translated:
+    if node.cls in LIMITS:
+        return translate_limit(translation, node, *inputs)
     prepared = Prepared(node, inputs, node.roots())
     pull_out_subqueries(translation, prepared, lambda plan: translate(translation, plan))
     return TRANSLATORS[node.cls](translation, prepared)

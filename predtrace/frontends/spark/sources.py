@@ -40,8 +40,8 @@ FILE_FORMATS = {
 """Class of a file format (data source version 1) or table (version 2): the format's name."""
 
 REFUSED_LEAVES = {
-    "LogicalRDD": "it reads rows made by Python or an RDD, which have no stored source; "
-    "write them to Parquet and read that back",
+    "LogicalRDD": "it reads rows made by Python, an RDD or a checkpoint, which have no stored "
+    "source; write them to Parquet and read that back, or trace what was before its checkpoint",
     "LocalRelation": "it holds literal rows, which have no stored source; "
     "write them to Parquet and read that back",
     "Range": "it makes numbers, which have no stored source; "

@@ -14,18 +14,31 @@ from predtrace.frontends.spark.catalyst import JavaObject, read_json
 class Node:
     """One plan or expression node: its simple class name, constructor fields, and children.
 
-    `handle` is the node in the JVM; finding it costs a few calls, once.
+    `handle` is the node in the JVM; finding it costs a few calls, once: `locate` finds that of
+    the tree's root, others are children of the node `above`, by their `place`.
     """
 
     cls: str
     fields: dict[str, Any]
     locate: Callable[[], JavaObject]
     children: tuple[Node, ...] = ()
+    above: Node | None = None
+    place: int = 0
+    _handle: JavaObject = None
 
-    @cached_property
+    @property
     def handle(self) -> JavaObject:
-        """The JVM node."""
-        return self.locate()
+        """The JVM node, found from the nearest node above that is known."""
+        below: list[Node] = []
+        node = self
+        while node._handle is None and node.above is not None:
+            below.append(node)
+            node = node.above
+        if node._handle is None:
+            node._handle = node.locate()
+        for each in reversed(below):
+            node, each._handle = each, node._child_handles.apply(each.place)
+        return self._handle
 
     @cached_property
     def _child_handles(self) -> JavaObject:
@@ -121,10 +134,6 @@ def _read(flat: list[dict[str, Any]], locate: Callable[[], JavaObject]) -> Node:
         node = Node(cls, fields, locate)
         node.children = tuple(stack.pop() for _ in range(count))
         for index, child in enumerate(node.children):
-            child.locate = partial(_child, node, index)
+            child.above, child.place = node, index
         stack.append(node)
     return stack[-1]
-
-
-def _child(parent: Node, index: int) -> JavaObject:
-    return parent._child_handles.apply(index)
