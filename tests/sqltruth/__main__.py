@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.sqltruth.checking import Batch, check_seed, open_batch, statement_of
+from tests.sqltruth.batches import Batch, open_batch, statement_of
+from tests.sqltruth.checking import check_seed
 from tests.sqltruth.sessions import start
 from tests.sqltruth.shrinking import shrunk
 

@@ -2,129 +2,28 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from tests.sqltruth.batches import Batch, Choices, choices_of, statement_of
+from tests.sqltruth.outcomes import Outcome, answered, counted, first_line, output_rows
+from tests.sqltruth.rows import Row, ScanName, Traced, merged, source_rows
 from tests.sqltruth.scans import Place, scans
 from tests.sqltruth.syntax import Statement, statement_text
-from tests.sqltruth.tables import Rows, random_tables, write_tables
-from tests.sqltruth.tracer import Row, ScanName, Traced, Tracer, merged, source_rows, union
-from tests.sqltruth.values import RaisesError, Settings, row_key
-from tests.sqltruth.writer import Writer
+from tests.sqltruth.tracer import Tracer
+from tests.sqltruth.values import RaisesError, row_key
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-ZONES = ("UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata")
 MODES = ("naive", "refined", "replayed", "stored", "indexed")
 ON_SPARK_INSTEAD = ("refined", "replayed")
 """Modes that are asked about on Spark where DuckDB is not exact."""
 MOST_TARGETS = 8
-_ATTEMPTS = 10
-_ENOUGH = 4
-
-
-@dataclass
-class Batch:
-    """Tables, and a session with its settings, that some statements share."""
-
-    number: int
-    spark: SparkSession
-    settings: Settings
-    tables: Mapping[str, Rows]
-    folder: Path
-
-
-def open_batch(number: int, session: SparkSession, folder: Path) -> Batch:
-    """The batch's own settings and tables."""
-    rng = random.Random(f"batch {number}")
-    settings = Settings(rng.choice(ZONES), ansi=rng.random() < 0.6)
-    return batch_of(number, session, settings, random_tables(rng), folder)
-
-
-def batch_of(
-    number: int,
-    session: SparkSession,
-    settings: Settings,
-    tables: Mapping[str, Rows],
-    folder: Path,
-) -> Batch:
-    """The tables as Parquet files and temp views of a session of their own."""
-    spark = session.newSession()
-    spark.conf.set("spark.sql.session.timeZone", settings.zone)
-    spark.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    place = folder / f"batch-{number}"
-    for name, path in write_tables(place, tables).items():
-        spark.read.parquet(str(path)).createOrReplaceTempView(name)
-    return Batch(number, spark, settings, tables, place)
-
-
-class Choices(NamedTuple):
-    """How a statement is run and asked about.
-
-    With `instead`, some modes are asked on Spark where DuckDB is not exact.
-    """
-
-    aggregates: str
-    engines: tuple[str, ...] = ("duckdb",)
-    keep: str = "none"
-    instead: bool = False
-
-
-@dataclass
-class Outcome:
-    """What came of one seed. `findings` are what is wrong."""
-
-    seed: int
-    text: str
-    choices: Choices
-    status: str = "asked"
-    targets: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    refusals: Counter[str] = field(default_factory=Counter)
-    findings: list[dict[str, Any]] = field(default_factory=list)
-
-    def record(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "seed": self.seed,
-            "status": self.status,
-            "targets": self.targets,
-            "labels": dict(self.labels),
-            "refusals": dict(self.refusals),
-            "findings": self.findings,
-            **({"sql": self.text, "choices": self.choices._asdict()} if self.findings else {}),
-        }
-
-
-def statement_of(seed: int, batch: Batch) -> Statement:
-    """The seed's statement: of some attempts the first whose rows have a few source rows."""
-    rng = random.Random(seed)
-    for _ in range(_ATTEMPTS):
-        statement = Writer(rng, batch.settings.ansi).statement()
-        try:
-            rows = Tracer(batch.tables, batch.settings, "minimal").run(statement)
-        except RaisesError:
-            continue
-        if union(rows).bit_count() >= _ENOUGH and len(scans(statement)) > 1:
-            break
-    return statement
-
-
-def choices_of(seed: int) -> Choices:
-    """Every tenth seed is asked about on Spark, too, which then stores the intermediates."""
-    rng = random.Random(f"choices {seed}")
-    aggregates = rng.choice(("minimal", "minimal", "whole"))
-    if seed % 10:
-        return Choices(aggregates, instead=seed % 5 == 1)
-    return Choices(aggregates, ("duckdb", "spark"), rng.choice(("inline", "late")))
 
 
 def check_seed(seed: int, batch: Batch) -> Outcome:
@@ -168,7 +67,7 @@ class Check:
         try:
             trace = predtrace.trace(frame)
         except predtrace.PredTraceError as refusal:
-            self._refused("trace", refusal)
+            self.outcome.refused("trace", refusal)
             raise Stop("refused") from None
         except Exception as error:
             self._crashed("trace", error)
@@ -203,7 +102,7 @@ class Check:
         try:
             return self.batch.spark.sql(self.outcome.text)
         except ParseException as error:
-            self._finding("not SQL", error=first_line(error))
+            self.outcome.found("not SQL", error=first_line(error))
             raise Stop("not SQL") from None
         except (AnalysisException, IllegalArgumentException) as error:
             self.outcome.refusals[f"Spark: {error.getCondition()}"] += 1
@@ -221,9 +120,9 @@ class Check:
         plain = counted(self._plain(frame))
         mine = counted([row.values for row in rows])
         if counted(output) != plain:
-            self._finding("run differs from Spark", expected=repr(plain), got=repr(output))
+            self.outcome.found("run differs from Spark", expected=repr(plain), got=repr(output))
             raise Stop("run differs")
-        self._finding("evaluator differs from Spark", expected=repr(plain), got=repr(mine))
+        self.outcome.found("evaluator differs from Spark", expected=repr(plain), got=repr(mine))
         raise Stop("evaluator differs")
 
     def _ask(self, job: Any, targets: Sequence[Row], rows: Sequence[Traced]) -> None:
@@ -268,14 +167,14 @@ class Check:
             )  # fmt: skip
             found = [answered(scan) for scan in answer.scans]
         except PredTraceError as refusal:
-            self._refused(where, refusal)
+            self.outcome.refused(where, refusal)
             return False
         except Exception as error:
-            self._finding("crash", where=where, error=repr(error)[:2000])
+            self.outcome.found("crash", where=where, error=repr(error)[:2000])
             return True
         self.outcome.labels[f"{where}: {answer.label}"] += 1
         if answer.missing:
-            self._finding("targets not found", where=where, got=repr(answer.missing))
+            self.outcome.found("targets not found", where=where, got=repr(answer.missing))
         pairs = self._paired(answer, where)
         for number, target in enumerate(targets):
             for place, scan in pairs:
@@ -291,10 +190,10 @@ class Check:
         try:
             job.build_intermediates(engine=engine)
         except PredTraceError as refusal:
-            self._refused(f"build on {engine}", refusal)
+            self.outcome.refused(f"build on {engine}", refusal)
             return False
         except Exception as error:
-            self._finding("crash", where=f"build on {engine}", error=repr(error)[:2000])
+            self.outcome.found("crash", where=f"build on {engine}", error=repr(error)[:2000])
             return False
         return True
 
@@ -312,7 +211,9 @@ class Check:
             if len(mine) != len(given):
                 mine = [number for number in mine if self.places[number].read]
             if len(mine) < len(given) or (len(given) < len(mine) and len(mine) > 1):
-                self._finding("scans", where=where, expected=f"{name}: {len(mine)}", got=len(given))
+                self.outcome.found(
+                    "scans", where=where, expected=f"{name}: {len(mine)}", got=len(given)
+                )
             pairs += [
                 (number, given[n] if n < len(given) else None) for n, number in enumerate(mine)
             ]
@@ -328,7 +229,7 @@ class Check:
             by_table[answer.scans[scan].table].append(answer.scans[scan].occurrence)
         for table, numbers in by_table.items():
             if numbers != list(range(1, len(numbers) + 1)):
-                self._finding("numbering", where=where, expected=table, got=repr(numbers))
+                self.outcome.found("numbering", where=where, expected=table, got=repr(numbers))
 
     def _compare(
         self, where: str, target: Row, place: Place, label: str, want: set[int], got: list[int]
@@ -336,45 +237,12 @@ class Check:
         facts = {"where": where, "scan": f"{place.table} {place.alias}", "label": label,
                  "target": repr(target), "expected": sorted(want), "got": sorted(got)}  # fmt: skip
         if len(got) != len(set(got)):
-            self._finding("twice", **facts)
+            self.outcome.found("twice", **facts)
         if not want <= set(got):
-            self._finding("missing", **facts)
+            self.outcome.found("missing", **facts)
         elif label == "precise" and set(got) != want:
-            self._finding("extra", **facts)
-
-    def _refused(self, where: str, refusal: Exception) -> None:
-        self.outcome.refusals[f"{where}: {type(refusal).__name__}: {first_line(refusal)}"] += 1
+            self.outcome.found("extra", **facts)
 
     def _crashed(self, where: str, error: Exception) -> None:
-        self._finding("crash", where=where, error=repr(error)[:2000])
+        self.outcome.found("crash", where=where, error=repr(error)[:2000])
         raise Stop("crash")
-
-    def _finding(self, kind: str, **facts: Any) -> None:
-        if not any(found["kind"] == kind and found.get("where") == facts.get("where")
-                   for found in self.outcome.findings):  # fmt: skip
-            self.outcome.findings.append({"kind": kind, **facts})
-
-
-def first_line(error: Exception) -> str:
-    """The beginning of an error's text."""
-    return str(error).split("\n")[0][:300]
-
-
-def output_rows(table: Any) -> list[Row]:
-    """An Arrow table's rows, by position; column names may repeat."""
-    columns = [column.to_pylist() for column in table.columns]
-    return list(zip(*columns, strict=True)) if columns else []
-
-
-def counted(rows: Sequence[Row]) -> Counter[Row]:
-    """The rows as a bag."""
-    return Counter(map(row_key, rows))
-
-
-def answered(scan: Any) -> dict[int, list[int]]:
-    """By target number the row numbers of one scan; every table is one file."""
-    found: dict[int, list[int]] = defaultdict(list)
-    ids = scan.row_ids()
-    for target, row in zip(ids["target"].to_pylist(), ids["row"].to_pylist(), strict=True):
-        found[target].append(row)
-    return found

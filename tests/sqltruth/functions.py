@@ -43,7 +43,7 @@ def fits(value: int, bits: int) -> bool:
     return wrapped(value, bits) == value
 
 
-def _arithmetic(compute: Callable[[int, int], int], bits: int) -> Callable[..., Any]:
+def _arithmetic(compute: Callable[..., int], bits: int) -> Callable[..., Any]:
     def value(settings: Settings, *given: int) -> int:
         exact = compute(*given)
         if settings.ansi and not fits(exact, bits):

@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.sqltruth.checking import Batch, Outcome, check
+from tests.sqltruth.batches import Batch
+from tests.sqltruth.checking import check
+from tests.sqltruth.outcomes import Outcome
 from tests.sqltruth.syntax import (
     Call,
     Constant,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sqltruth.checking import Batch, check_seed, open_batch
+from tests.sqltruth.batches import Batch, open_batch
+from tests.sqltruth.checking import check_seed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.sqltruth.batches import Batch, Choices, batch_of
 from tests.sqltruth.building import (
     COUNT,
     calling,
@@ -23,7 +24,7 @@ from tests.sqltruth.building import (
     select,
     table,
 )
-from tests.sqltruth.checking import MODES, Batch, Choices, batch_of, check
+from tests.sqltruth.checking import MODES, check
 from tests.sqltruth.functions import INT, TEXT, comparison, is_null
 from tests.sqltruth.syntax import (
     Aggregate,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.sqltruth import functions as f
-from tests.sqltruth import tracer
+from tests.sqltruth import rows, tracer
 from tests.sqltruth.scans import scans
 from tests.sqltruth.syntax import (
     Aggregate,
@@ -76,12 +76,12 @@ def lineage(
     places = scans(statement)
     run = tracer.Tracer(TABLES, Settings("UTC", True), aggregates)
     for number, place in enumerate(places):
-        run.scans[place.path] = tracer.ScanName(place.table, None, number)
-    found = {row.values: row.sources for row in tracer.merged(run.run(statement))}
+        run.scans[place.path] = rows.ScanName(place.table, None, number)
+    found = {row.values: row.sources for row in rows.merged(run.run(statement))}
     names = [place.table for place in places]
     return {
-        name + str(names[:n].count(name) + 1) * (names.count(name) > 1): tracer.source_rows(
-            found[target], tracer.ScanName("", None, n)
+        name + str(names[:n].count(name) + 1) * (names.count(name) > 1): rows.source_rows(
+            found[target], rows.ScanName("", None, n)
         )
         for n, name in enumerate(names)
     }

@@ -10,10 +10,26 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.sqltruth import functions, reads
 from tests.sqltruth.aggregates import aggregated, attaining
+from tests.sqltruth.rows import (
+    BITS,
+    Env,
+    Found,
+    Joined,
+    Path,
+    Row,
+    ScanName,
+    Traced,
+    distinct,
+    first_rows,
+    matched,
+    padding,
+    union,
+    with_merged,
+)
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -42,46 +58,10 @@ from tests.sqltruth.values import (
     conjunction,
     disjunction,
     equal,
-    key,
     negation,
     normalized,
     row_key,
 )
-
-Row = tuple[Any, ...]
-Env = Mapping[int, Row]
-Path = tuple[int, ...]
-_BITS = 64
-"""Room for the rows of a scan."""
-
-
-class Traced(NamedTuple):
-    """An output row and its source rows."""
-
-    values: Row
-    sources: int
-
-
-class Joined(NamedTuple):
-    """A row of FROM items (by their numbers) and its source rows."""
-
-    env: dict[int, Row]
-    sources: int
-
-
-class Found(NamedTuple):
-    """A subquery's value for an outer row, and the inner rows that it takes along."""
-
-    value: Any
-    sources: int
-
-
-class ScanName(NamedTuple):
-    """A scan: its table and alias, and the number of its bits."""
-
-    table: str
-    alias: str | None
-    number: int
 
 
 @dataclass
@@ -110,18 +90,7 @@ class Tracer:
                 return self._top(query, outer, path)
 
     def _top(self, top: Top, outer: Env, path: Path) -> list[Traced]:
-        rows = merged(self._query(top.query, outer, reads.every(top), path))
-        for place, direction in reversed(top.order):
-            nulls_first = "NULLS FIRST" in direction or (
-                "NULLS LAST" not in direction and not direction.startswith("DESC")
-            )
-            down = direction.startswith("DESC")
-            nulls = [row for row in rows if row.values[place] is None]
-            others = [row for row in rows if row.values[place] is not None]
-            others.sort(key=lambda row: key(row.values[place]), reverse=down)
-            rows = [*nulls, *others] if nulls_first else [*others, *nulls]
-        end = None if top.limit is None else top.offset + top.limit
-        return rows[top.offset : end]
+        return first_rows(top, self._query(top.query, outer, reads.every(top), path))
 
     def _set_operation(
         self, operation: SetOperation, outer: Env, needed: reads.Places, path: Path
@@ -132,19 +101,7 @@ class Tracer:
         )
         if operation.operator == "UNION":
             return [*left, *right] if operation.all else distinct([*left, *right])
-        ours, theirs = by_values(left), by_values(right)
-        result: list[Traced] = []
-        for found, rows in ours.items():
-            others = theirs.get(found, [])
-            if operation.operator == "INTERSECT":
-                times = min(len(rows), len(others)) if operation.all else min(1, len(others))
-                sources = union([*rows, *others])
-            else:
-                times = len(rows) - len(others) if operation.all else int(not others)
-                sources = union(rows)
-            values = tuple(map(normalized, rows[0].values))
-            result += [Traced(values, sources)] * max(times, 0)
-        return result
+        return matched(operation, left, right)
 
     def _select(self, select: Select, outer: Env, needed: reads.Places, path: Path) -> list[Traced]:
         clauses = reads.of_select(select, needed)
@@ -234,7 +191,7 @@ class Tracer:
             inputs = [value for kept, value in column if kept and value is not None]
             values[place] = aggregated(aggregate, inputs, self.settings)
         sources = [row.sources for _, row in members]
-        chosen = range(len(members))
+        chosen: Sequence[int] = range(len(members))
         if self.aggregates == "minimal":
             chosen = attaining(columns, len(members))
         total = functools.reduce(int.__or__, (sources[number] for number in chosen), 0)
@@ -247,7 +204,7 @@ class Tracer:
             case Table():
                 scan = self._scan(item, path)
                 return [
-                    Joined({item.relation: row}, 1 << (scan.number * _BITS + place))
+                    Joined({item.relation: row}, 1 << (scan.number * BITS + place))
                     for place, row in enumerate(self.tables[item.name])
                 ]
             case Derived(relation=relation, query=query):
@@ -385,58 +342,3 @@ def _semi(
         inner = [right[j].sources | more for here, j, more in matches if here == i]
         if bool(inner) == ("SEMI" in join.kind):
             yield Joined(row.env, functools.reduce(int.__or__, inner, row.sources))
-
-
-def padding(item: Item) -> dict[int, Row]:
-    """NULLs for all columns of a FROM item."""
-    if isinstance(item, Join):
-        merged = {item.relation: (None,) * len(item.merged)} if item.merged else {}
-        return {**padding(item.left), **padding(item.right), **merged}
-    return {item.relation: (None,) * item.width}
-
-
-def with_merged(join: Join, env: dict[int, Row]) -> dict[int, Row]:
-    """The row with the columns that USING or NATURAL merges."""
-    if not join.merged:
-        return env
-    pairs = [(env[a.relation][a.place], env[b.relation][b.place]) for a, b in join.merged]
-    if "RIGHT" in join.kind:
-        values = [right for _, right in pairs]
-    elif "FULL" in join.kind:
-        values = [right if left is None else left for left, right in pairs]
-    else:
-        values = [left for left, _ in pairs]
-    return {**env, join.relation: tuple(values)}
-
-
-def union(rows: Sequence[Traced]) -> int:
-    """All their source rows."""
-    return functools.reduce(int.__or__, (row.sources for row in rows), 0)
-
-
-def by_values(rows: Sequence[Traced]) -> dict[Row, list[Traced]]:
-    """Rows by their values."""
-    found: dict[Row, list[Traced]] = {}
-    for row in rows:
-        found.setdefault(row_key(row.values), []).append(row)
-    return found
-
-
-def distinct(rows: Sequence[Traced]) -> list[Traced]:
-    """One row for equal ones, from all of them."""
-    return [
-        Traced(tuple(map(normalized, same[0].values)), union(same))
-        for same in by_values(rows).values()
-    ]
-
-
-def merged(rows: Sequence[Traced]) -> list[Traced]:
-    """The rows, each with what all equal ones are from."""
-    sources = {found: union(same) for found, same in by_values(rows).items()}
-    return [Traced(row.values, sources[row_key(row.values)]) for row in rows]
-
-
-def source_rows(sources: int, scan: ScanName) -> set[int]:
-    """The rows of one scan among source rows."""
-    part = sources >> (scan.number * _BITS)
-    return {place for place in range(_BITS) if part >> place & 1}
