@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from predtrace.frontends.spark import read_pipeline
+from tests.boolean_queries import condition, lineage
 from tests.byhand import TABLES, Expected, check, register
 from tests.reference import row_key, trace_graph
 
@@ -73,6 +75,9 @@ NEGATIONS = (
     "CASE WHEN NOT (a IN (SELECT a FROM s) AND id > 0) THEN id > 1 ELSE id = 2 END",
 )
 
+SEEDS = (17, 18, 21, 22)
+"""Of random conditions."""
+
 
 @pytest.fixture(scope="module")
 def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
@@ -87,9 +92,20 @@ def test_rows(session: SparkSession, tmp_path: Path, statement: str) -> None:
     check(session.sql(statement), CASES[statement], tmp_path)
 
 
-@pytest.mark.parametrize("condition", NEGATIONS)
-def test_negations_are_read_as_spark_runs_them(session: SparkSession, condition: str) -> None:
-    frame = session.sql(f"SELECT id FROM r WHERE {condition}")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_conditions(session: SparkSession, tmp_path: Path, seed: int) -> None:
+    """As a filter, or as a value."""
+    made = condition(random.Random(seed))
+    where = f"SELECT id FROM r WHERE {made.text}"
+    frame = session.sql(where if seed % 2 else f"SELECT id, {made.text} AS x FROM r")
+    found = [tuple(row) for row in frame.collect()]
+    assert found, "the seed makes a query without an output"
+    check(frame, lineage(found, made.atoms), tmp_path)
+
+
+@pytest.mark.parametrize("negation", NEGATIONS)
+def test_negations_are_read_as_spark_runs_them(session: SparkSession, negation: str) -> None:
+    frame = session.sql(f"SELECT id FROM r WHERE {negation}")
     tables = {name: list(zip(*columns.values(), strict=True)) for name, columns in TABLES.items()}
     graph = read_pipeline(frame, session).graph
     found = Counter(map(row_key, trace_graph(graph, tables).rows))

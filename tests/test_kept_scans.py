@@ -132,6 +132,17 @@ def test_a_filter_that_drops_padded_rows_still_narrows_the_join(session: SparkSe
     ]
 
 
+def test_scans_have_the_order_of_the_text(session: SparkSession) -> None:
+    """Also where joins are reordered, and subqueries of WHERE stand below those of SELECT."""
+    graph = read_pipeline(
+        "SELECT (SELECT sum(c) FROM s p) FROM s x, r, s y "
+        "WHERE x.a = y.a AND y.id = r.id AND EXISTS (SELECT 1 FROM s q WHERE q.a = r.a)",
+        session,
+    ).graph
+    found = [(scan.table, scan.occurrence, scan.alias) for scan in graph.scans()]
+    assert found == [("r", 1, None), *(("s", n, a) for n, a in enumerate("xypq", start=1))]
+
+
 def test_a_scan_that_a_rule_drops_by_itself_is_refused(session: SparkSession) -> None:
     """Pulling the correlation out of a subquery simplifies the conditions inside."""
     with pytest.raises(UnsupportedOperatorError, match="subquery"):

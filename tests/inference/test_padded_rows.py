@@ -12,7 +12,7 @@ from predtrace.inference import infer
 from predtrace.inference.plan import PRECISE
 from predtrace.inference.refinement import infer_refinement
 from tests.byhand import Expected, check, register
-from tests.inference.test_unstored import refine, replay
+from tests.inference.test_unstored import all_pay_off, refine, replay
 from tests.reference import trace_graph
 from tests.strategies import Pipeline, count
 from tests.strategies.padding import padded_pipelines
@@ -84,7 +84,9 @@ def test_refined_and_replayed(pipeline: Pipeline) -> None:
     event("some output" if reference.rows else "no output")
     for row in reference.distinct_rows():
         expected = reference.lineage(row)
-        answers = refine(refined, graph, tables, row), replay(plan, pipeline, reference, row)
+        with all_pay_off():
+            replayed = replay(plan, pipeline, reference, row)
+        answers = refine(refined, graph, tables, row), replayed
         for mode, found in zip(("refined", "replayed"), answers, strict=True):
             for node, answer in found.items():
                 where = f"{mode}: scan {node}, row {row!r}"

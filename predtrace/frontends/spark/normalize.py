@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.building import Builder, builder_in
-from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, items, singleton
+from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, items, place, singleton
 from predtrace.frontends.spark.negations import comparisons, negate_inwards
 from predtrace.frontends.spark.padding import drop_padding
 from predtrace.frontends.spark.tree import Node, read_tree
@@ -117,9 +117,10 @@ class Normalizer:
         The rules that turn subqueries into joins look one level deep: they would take
         an inner subquery for uncorrelated before its correlation is pulled up.
         """
-        if plan.subqueriesAll().size() < 2:
+        if not plan.subqueriesAll().size():
             return plan
         tree = read_tree(plan)
+        _refuse_grouping_by_subqueries(tree)
         if not any(_holds_subqueries(expr.subplan()) for expr in _subqueries(tree)):
             return plan
         return self._settled(tree, builder_in(self.jvm))
@@ -160,6 +161,18 @@ def _leaf_count(plan: JavaObject) -> int:
     """How many leaves a plan has, those of subqueries at any depth included."""
     plans = [plan, *items(plan.subqueriesAll())]
     return sum(int(each.collectLeaves().size()) for each in plans)
+
+
+def _refuse_grouping_by_subqueries(plan: Node) -> None:
+    """Catalyst has such a key twice, and rewrites only one of the two."""
+    for node in plan.walk():
+        keys = node.expressions("groupingExpressions") if node.cls == "Aggregate" else ()
+        for expr in (below for key in keys for below in key.walk()):
+            if expr.is_subquery:
+                raise UnsupportedOperatorError(
+                    "a subquery in GROUP BY cannot be traced; compute it in a subquery of FROM "
+                    f"and group by its column{place(expr.handle)}"
+                )
 
 
 def _subqueries(plan: Node) -> Iterator[Node]:

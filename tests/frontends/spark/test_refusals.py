@@ -35,6 +35,8 @@ UNSUPPORTED = {
     "SELECT array_sort(array(v), (a, b) -> a - b) FROM t": "ArraySort",
     "SELECT g, soundex(g) FROM t": "SoundEx",
     "SELECT count(DISTINCT 1) FROM t": "count",
+    "SELECT (SELECT max(w) FROM u) AS top, count(*) FROM t GROUP BY top": "subquery in GROUP BY",
+    "SELECT (SELECT max(w) FROM u WHERE u.k = t.k) AS z FROM t GROUP BY z": "subquery in GROUP BY",
 }
 NON_DETERMINISTIC = {
     "SELECT rand() FROM t": "Rand",
