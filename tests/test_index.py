@@ -314,7 +314,7 @@ def test_several_files(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="3 files; give rows as a table of file and row"):
         job.forward("s1", rows=[0])
     strange = pa.table({"file": ["/elsewhere"], "row": [0]})
-    with pytest.raises(EngineError, match="/elsewhere is no file of source staff"):
+    with pytest.raises(TargetError, match="/elsewhere is no file of source staff"):
         job.forward("s1", rows=strange)
 
 
@@ -455,8 +455,8 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 _KILLED = """
 import os, signal, sys
 import predtrace
-from predtrace.arrays import files
-files.os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+from predtrace.jobs import unfinished
+unfinished.os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
 predtrace.open_job(sys.argv[1], sys.argv[2]).build_index()
 """
 
