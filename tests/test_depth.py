@@ -55,6 +55,22 @@ def test_long_conditions(
     assert found(table.where(condition), "v >= 7", tmp_path / "jobs") == expected
 
 
+def test_cases_in_the_else_of_cases(table: DataFrame, tmp_path: Path) -> None:
+    """Spark's form of such a plan doubles with every level; one CASE has as many branches."""
+    value, flat = f.lit(0), f.when(f.col("id") == 40, 40)
+    for number in range(40):
+        value = f.when(f.col("id") == number, number).otherwise(value)
+        flat = flat.when(f.col("id") == number, number)
+    with pytest.raises(UnsupportedOperatorError, match=r"CASE in the ELSE .*one CASE with many"):
+        predtrace.trace(table.select(value.alias("k")))
+    side_by_side = [
+        f.when(f.col("id") == 1, 1).otherwise(f.when(f.col("id") == 2, 2)).alias(f"c{number}")
+        for number in range(20)
+    ]
+    frame = table.select(flat.otherwise(0).alias("k"), *side_by_side)
+    assert found(frame.select("k", "c3"), "k = 1", tmp_path / "jobs") == [1]
+
+
 def nested(depth: int) -> int:
     return 0 if depth == 0 else 1 + nested(depth - 1)
 

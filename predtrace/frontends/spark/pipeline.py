@@ -17,6 +17,7 @@ from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.execute import Cut, Run, RunResult
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.malformed import refuse_malformed
+from predtrace.frontends.spark.nested_cases import refuse_nested_cases
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
 from predtrace.frontends.spark.pruning import prune
@@ -119,6 +120,7 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
     jvm = session._jvm
     normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
     analyzed = pipeline._jdf.queryExecution().analyzed()
+    refuse_nested_cases(analyzed)
     inlined = normalizer.inline_ctes(analyzed)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
