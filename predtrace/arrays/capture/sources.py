@@ -2,8 +2,9 @@
 
 What `np.roll` does to numbers it does to their positions. So an operation that only moves cells
 is carried out on arrays in which every cell holds its own number; the result says where every
-output cell came from. Whatever else is moved, constants of any value, is replaced by a mark. Operations that return views need not even that: offset and strides of
-the view say it all, at a cost that does not depend on the array's size.
+output cell came from. Whatever else is moved, constants of any value, is replaced by a mark.
+Operations that return views need not even that: offset and strides of the view say it all, at a
+cost that does not depend on the array's size.
 """
 
 from __future__ import annotations
