@@ -66,16 +66,19 @@ class IntermediateChooser:
         node: int | None = failing
         while node is not None and node != top:
             path.append(node)
-            columns = self._columns(node, above[node], apart=apart)
-            still_failing = self._failing(node, columns, above[node])
-            if still_failing.isdisjoint(path):
-                nested = sum(
-                    self._sizes.bytes(other, self._graph.output(other)) for other in still_failing
-                )
-                cost = self._sizes.bytes(node, columns) + nested
-                choices.append(Choice(node, columns, cost))
-            if choices and not (self._deferring and still_failing.isdisjoint(path)):
-                break
+            # A stored table has columns.
+            if self._graph.output(node):
+                columns = self._columns(node, above[node], apart=apart)
+                still_failing = self._failing(node, columns, above[node])
+                if still_failing.isdisjoint(path):
+                    nested = sum(
+                        self._sizes.bytes(other, self._graph.output(other))
+                        for other in still_failing
+                    )
+                    cost = self._sizes.bytes(node, columns) + nested
+                    choices.append(Choice(node, columns, cost))
+                if choices and not (self._deferring and still_failing.isdisjoint(path)):
+                    break
             node = self._graph.parent(node)
         return min(choices, key=lambda choice: choice.cost, default=None)
 
