@@ -38,7 +38,9 @@ class Outcome:
         }
 
     def refused(self, where: str, refusal: Exception) -> None:
-        """Count an error of predtrace's own."""
+        """Count an error of predtrace's own; one that tells of a broken query is a finding."""
+        if "could not evaluate" in str(refusal):
+            self.found("broken query", where=where, error=first_line(refusal))
         self.refusals[f"{where}: {type(refusal).__name__}: {first_line(refusal)}"] += 1
 
     def found(self, kind: str, **facts: Any) -> None:

@@ -25,7 +25,7 @@ from tests.sqltruth.building import (
     table,
 )
 from tests.sqltruth.checking import MODES, check
-from tests.sqltruth.functions import INT, TEXT, comparison, is_null
+from tests.sqltruth.functions import DATE, INT, TEXT, comparison, generic, is_null
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -91,6 +91,15 @@ def shapes() -> Iterator[tuple[str, Query]]:
     true = eq(number(1), number(1))
     for name, query in (("", inner), (" correlated", select(col(S, "a"), source=S, where=(ON_A,)))):
         yield f"true OR EXISTS{name}", select(A, source=R, where=(either(true, Exists(query)),))
+    largest_day = Aggregate("max", col(S, "day"), DATE)
+    by_f, (_, value) = grouped(9, (col(S, "f"),), largest_day)
+    unread = Derived(8, select(value, source=S, grouping=by_f), "d", 1)
+    on_b = Call(is_null(INT, True), (ODD,))
+    yield "groups that nothing reads", select(A, source=Join("RIGHT JOIN", unread, R, on_b))
+    nullif = generic(INT)[1]
+    by_a, (a, most) = grouped(9, (A,), Aggregate("max", ODD, INT))
+    key, made = (Call(nullif, (part, number(2))) for part in (a, most))
+    yield "NULLIF of keys and aggregates", select(a, key, made, source=R, grouping=by_a)
     both = SetOperation("EXCEPT", True, select(A, source=R), inner)
     yield "EXCEPT ALL", both
     yield "IN as a value", select(InQuery((A,), inner), ODD, source=R)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
-from predtrace.frontends.spark.expressions import ExpressionReader, refusal
+from predtrace.frontends.spark.expressions import ExpressionReader, refers_outside, refusal
 from predtrace.frontends.spark.functions_table import AGGREGATE
 from predtrace.frontends.spark.translation import (
     Build,
@@ -131,6 +131,9 @@ def _key_of(split: _Split, node: Node) -> _Made | None:
     if node.cls in ("Alias", "Literal") and not split.keys:
         return None
     if node.cls == "Alias" or any(below.cls == "AggregateExpression" for below in node.walk()):
+        return None
+    # Part of an expression with common parts: what it stands for is known in the whole alone.
+    if node.cls == "CommonExpressionDef" or refers_outside(node):
         return None
     return split.keys.get(split.reader.read(node))
 

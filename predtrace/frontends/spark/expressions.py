@@ -320,6 +320,13 @@ def _shared_part(reader: ExpressionReader, node: Node) -> Expr:
     return reader._shared[_shared_id(node)]
 
 
+def refers_outside(node: Node) -> bool:
+    """Whether the expression uses a common part that it does not define itself."""
+    used = {_shared_id(below) for below in node.walk() if below.cls == "CommonExpressionRef"}
+    made = {_shared_id(below) for below in node.walk() if below.cls == "CommonExpressionDef"}
+    return not used <= made
+
+
 def _shared_id(node: Node) -> str:
     return str(node.handle.id().toString())
 
