@@ -42,18 +42,24 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, nargs="+", default=ENGINES)
     parser.add_argument("--zone", default="Europe/Berlin")
     options = parser.parse_args()
-    done = {(r["text"], r["ansi"], r["zone"]) for r in _lines(options.results)}
+    asked = {(r["text"], r["ansi"], r["zone"], r["engine"]) for r in _lines(options.results)}
     matching = re.compile(options.only)
     chosen = [case for case in cases() if matching.search(f"{case.function}: {case.text}")]
     with tempfile.TemporaryDirectory() as folder, local_session(_SETTINGS) as spark:
         edges = Edges(spark, Path(folder), options.zone)
         for ansi in options.ansi:
-            todo = [case for case in chosen if (case.text, ansi, options.zone) not in done]
+            todo = [case for case in chosen if not _done(case, ansi, options, asked)]
             for start in range(0, len(todo), _BATCH):
                 _run(edges, todo[start : start + _BATCH], ansi, options)
                 print(f"ansi={ansi}: {min(start + _BATCH, len(todo))} of {len(todo)}", flush=True)
     for verdict, count in Counter(_verdicts(options.results)).most_common():
         print(*verdict, count)
+
+
+def _done(case: Case, ansi: str, options: Any, asked: set[tuple[str, ...]]) -> bool:
+    """Whether all wanted engines have answered, or none is asked."""
+    key = (case.text, ansi, options.zone)
+    return (*key, "-") in asked or all((*key, engine) in asked for engine in options.engine)
 
 
 def _run(edges: Edges, some: list[Case], ansi: str, options: Any) -> None:

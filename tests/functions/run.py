@@ -73,7 +73,11 @@ class Edges:
                 yield case, "-", Outcome("not traced", reading.refused)
                 continue
             if case.function not in reading.functions:
-                yield case, "-", Outcome("other function", " ".join(sorted(reading.functions)))
+                yield (
+                    case,
+                    "reading",
+                    Outcome("other function", " ".join(sorted(reading.functions))),
+                )
             if "month" in one.type or "year" in one.type:
                 yield case, "-", Outcome("no value of its type in PySpark")
                 continue
