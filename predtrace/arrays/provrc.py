@@ -38,6 +38,9 @@ from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_o
 SAMPLE = 1 << 12
 """Pairs on which axis orders are compared; a larger relation takes its sample's best."""
 
+SMALL = 1 << 14
+"""Pairs that the first order is tried on as a whole: where it leaves few rows, that is all."""
+
 _LEAST_SAMPLE = 256
 _SHARE_SAMPLED = 4
 
@@ -72,8 +75,11 @@ def compress(relation: CellRelation) -> LineageTable:
     orders = _axis_orders(len(relation.out_shape), len(relation.in_shape))
     if share < WORTH_ORDERING:
         orders = orders[:1]
-    if len(orders) == 1:
-        return _compress(pairs, relation, orders[0])
+    whole = None
+    if len(orders) == 1 or len(pairs) <= SMALL:
+        whole = _compress(pairs, relation, orders[0])
+        if len(orders) == 1 or len(whole) <= FEW_ROWS:
+            return whole
     size = min(SAMPLE, max(_LEAST_SAMPLE, len(pairs) // _SHARE_SAMPLED))
     middle = max(0, (len(pairs) - size) // 2)
     sample = pairs[middle : middle + size]
@@ -84,7 +90,9 @@ def compress(relation: CellRelation) -> LineageTable:
         other = _compress(sample, relation, order)
         if len(other) < len(rows):
             best, rows = order, other
-    return rows if len(sample) == len(pairs) else _compress(pairs, relation, best)
+    if whole is not None and best == orders[0]:
+        return whole
+    return _compress(pairs, relation, best)
 
 
 AxisOrder = tuple[tuple[int, ...], tuple[int, ...]]
