@@ -83,7 +83,12 @@ def test_commands_in_files(own: SparkSession, tmp_path: Path, command: object) -
     )
     given = {"aggregates": "minimal", "settings": {}, "as_json": True}
     if command is run_query:
-        given |= {"store": tmp_path / "store", "keep": "inline", "limit": 1}
+        given |= {
+            "store": tmp_path / "store",
+            "keep": "inline",
+            "limit": 1,
+            "fingerprint": "sample",
+        }
     with pytest.raises(PredTraceError, match=r"Catalyst: CreateTableAsSelect"):
         command(tmp_path / "q.sql", tmp_path, **given)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["q.sql", "t.parquet"]
