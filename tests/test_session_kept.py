@@ -169,7 +169,9 @@ def pipeline_entries(spark: SparkSession, folder: Path, out: Path) -> dict[str, 
         "predtrace run": lambda: run_query(
             query, tables, out / "store", keep="inline", limit=1, fingerprint="sample", **command
         ),
-        "predtrace record": lambda: record_query(query, tables, out / "store", **command),
+        "predtrace record": lambda: record_query(
+            query, tables, out / "store", fingerprint="sample", **command
+        ),
         "predtrace explain": lambda: explain_query(query, tables, **command),
     }
 
