@@ -167,10 +167,10 @@ def pipeline_entries(spark: SparkSession, folder: Path, out: Path) -> dict[str, 
         "in a thread": lambda: in_a_thread(lambda: run("inline")),
         "doctor": lambda: doctor.checks(str(out)) and doctor.spark_works(),
         "predtrace run": lambda: run_query(
-            query, tables, out / "store", keep="inline", limit=1, fingerprint="sample", **command
+            query, tables, out / "store", keep="inline", limit=1, fingerprint="quick", **command
         ),
         "predtrace record": lambda: record_query(
-            query, tables, out / "store", fingerprint="sample", **command
+            query, tables, out / "store", fingerprint="quick", **command
         ),
         "predtrace explain": lambda: explain_query(query, tables, **command),
     }

@@ -87,7 +87,7 @@ def test_commands_in_files(own: SparkSession, tmp_path: Path, command: object) -
             "store": tmp_path / "store",
             "keep": "inline",
             "limit": 1,
-            "fingerprint": "sample",
+            "fingerprint": "quick",
         }
     with pytest.raises(PredTraceError, match=r"Catalyst: CreateTableAsSelect"):
         command(tmp_path / "q.sql", tmp_path, **given)
