@@ -53,7 +53,11 @@ def test_refusals_say_what_it_is(table: DataFrame, name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_refusals_of_frames_name_the_call(table: DataFrame) -> None:
+def test_refusals_of_frames_name_the_call(
+    table: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # PySpark decides once a process, by the session active at the first call, whether to note any.
+    monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", True)
     here = f"{__file__}:"
     number = f.row_number().over(Window.orderBy("id"))
     shown = f.from_json("b", "a int").alias("n")
