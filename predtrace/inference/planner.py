@@ -16,6 +16,7 @@ from predtrace.inference.plan import (
 from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.sizes import Sizes
+from predtrace.inference.zeros import with_blurred_zeros
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from pushdown.rules.base import MINIMAL
@@ -89,7 +90,11 @@ class _Inference:
             pending.extend(self._infer(pending.pop(0)))
         return LineagePlan(
             aggregates=self._aggregates,
-            scans=tuple(sorted(self._scans, key=lambda scan: self._order(scan.node))),
+            scans=with_blurred_zeros(
+                self._graph,
+                sorted(self._scans, key=lambda scan: self._order(scan.node)),
+                self._intermediates,
+            ),
             intermediates=tuple(self._intermediates),
             steps=tuple(sorted(self._steps, key=lambda step: self._order(step.node))),
         )

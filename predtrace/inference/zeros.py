@@ -1,0 +1,97 @@
+"""Bound rows that a look-up tells apart by the sign of a zero, and what they bind does not.
+
+An intermediate's rows are looked up by a predicate that may tell 0.0 from -0.0, as
+``CAST(x AS STRING) <=> :s`` does. What they bind below is found by comparing, to which both
+zeros are one value: rows of the other zero are found, too. Such answers are supersets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from predtrace.inference.plan import PRECISE, SUPERSET, Intermediate, ScanLineage
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Distinct, Except, GroupBy, Intersect, RowTransform
+from symbolic.expr import Call, Column, Expr, Lambda, columns_of, conjuncts, params_of, walk
+from symbolic.types import Float, String, has_floats
+
+_SAME_FOR_EQUALS = frozenset(
+    {
+        "abs", "add", "bround", "case", "ceil", "check_overflow", "coalesce", "divide", "eq",
+        "exp", "floor", "ge", "greatest", "gt", "in", "is_nan", "is_not_null", "is_null", "le",
+        "least", "ln", "log10", "lt", "multiply", "negate", "normalize_float", "nullif",
+        "nullsafe_eq", "remainder", "round", "sign", "sqrt", "subtract",
+    }
+)  # fmt: skip
+"""Functions that give equal results for 0.0 and -0.0."""
+_REASON = (
+    "0.0 and -0.0 are one value where rows are found by a column that the result stored above "
+    "was looked up by the sign of"
+)
+
+
+def with_blurred_zeros(
+    graph: OperatorGraph, scans: Iterable[ScanLineage], intermediates: Iterable[Intermediate]
+) -> tuple[ScanLineage, ...]:
+    """The scans, those as supersets that rows of the other zero may be found in."""
+    told: dict[int, frozenset[int]] = {}
+    blurred: set[int] = set()
+    for item in sorted(intermediates, key=lambda item: item.binding):
+        if item.parent in blurred or _reads(item.predicate, item.parent, told):
+            blurred.add(item.binding)
+        told[item.binding] = _told_apart(item.predicate) - _normalised(graph, item.node)
+    return tuple(
+        msgspec.structs.replace(scan, label=SUPERSET, reason=_REASON)
+        if scan.label == PRECISE
+        and (scan.binding in blurred or _reads(scan.predicate, scan.binding, told))
+        else scan
+        for scan in scans
+    )
+
+
+def _normalised(graph: OperatorGraph, top: int) -> frozenset[int]:
+    """The columns of a node in which every zero is 0.0, as grouping and DISTINCT leave them."""
+    found: dict[int, frozenset[int]] = {}
+    for node in reversed(graph.top_down(top)):
+        below = frozenset[int]().union(*(found[child] for child in graph.inputs(node)))
+        match graph[node]:
+            case GroupBy(keys=keys):
+                below = frozenset(key.column.id for key in keys)
+            case Distinct() | Intersect(all=False) | Except(all=False):
+                below = frozenset(column.id for column in graph.output(node))
+            case RowTransform(assignments=assignments):
+                below = frozenset(
+                    a.column.id
+                    for a in assignments
+                    if isinstance(a.value, Column) and a.value.id in below
+                )
+        found[node] = below
+    return found[top]
+
+
+def _reads(predicate: Expr, binding: int, told: dict[int, frozenset[int]]) -> bool:
+    """Whether a predicate has params for columns that the binding's look-up tells apart."""
+    columns: Collection[int] = told.get(binding, ())
+    return any(p.binding == binding and p.column in columns for p in params_of(predicate))
+
+
+def _told_apart(predicate: Expr) -> frozenset[int]:
+    """The floating-point columns by whose values' signs of zero a predicate may choose."""
+    return frozenset(
+        column.id
+        for term in conjuncts(predicate)
+        if any(isinstance(part, Call) and _tells(part) for part in walk(term))
+        for column in columns_of(term)
+        if has_floats(column.type)
+    )
+
+
+def _tells(call: Call) -> bool:
+    given = [arg.type for arg in call.args if not isinstance(arg, Lambda)]
+    if not any(map(has_floats, given)):
+        return False
+    if call.function == "cast":
+        return not isinstance(given[0], Float) or isinstance(call.type, String)
+    return call.function not in _SAME_FOR_EQUALS
