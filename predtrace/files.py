@@ -21,8 +21,8 @@ _GONE = (
     "pipeline again"
 )
 _DAMAGED = (
-    "ask with mode='auto', which does without damaged intermediate results, store them anew with "
-    "build_intermediates() or predtrace build, or run the pipeline again"
+    "mode='auto' does without damaged intermediate results, and build_intermediates() or predtrace "
+    "build stores them anew; where the output is damaged, run the pipeline again"
 )
 _THREADS = 8
 

@@ -72,8 +72,9 @@ def parse_predicate(
         # As the only condition of a query: a second statement or clause is an error.
         tree = sqlglot.parse_one(text, read="spark", into=sqlglot.exp.Condition)
     except SqlglotError as error:
-        reason = str(error).splitlines()[0]
-        raise TargetError(f"the target predicate {text!r} cannot be parsed: {reason}") from error
+        raise TargetError(
+            f"the target predicate {text!r} cannot be parsed as a SQL condition over the output"
+        ) from error
     for name, usual in _READING.items():
         if settings.conf.get(name) not in (None, usual):
             raise TargetError(
@@ -125,7 +126,7 @@ class _Reader:
         if value.type != BOOLEAN:
             raise TargetError(
                 f"the target predicate {self._text!r} must be a condition, but {tree.sql('spark')} "
-                f"is {type_name(value.type)}; give a whole row as a tuple"
+                f"is {type_name(value.type)}; compare it with a value"
             )
         return value
 

@@ -291,6 +291,8 @@ def output_names(columns: Sequence[Column], wanted: Sequence[str] | None) -> tup
     """
     if wanted is None:
         return tuple(columns)
+    if isinstance(wanted, str):
+        raise EngineError(f"columns are a list of names, not the text {wanted!r}")
     by_name = {column.name: column for column in columns}
     if not wanted:
         raise EngineError(f"no columns asked for; there are {', '.join(by_name) or 'none'}")

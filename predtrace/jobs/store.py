@@ -146,9 +146,10 @@ class JobStore:
             )
         if not ids:
             raise StoreError(f"the store {self.path} holds no jobs; `predtrace run` makes one")
-        near = difflib.get_close_matches(job_id, ids, n=3, cutoff=0.4) or ids[-3:]
+        near = difflib.get_close_matches(job_id, ids, n=3, cutoff=0.4)
+        shown = f"near it: {', '.join(near)}" if near else f"the latest: {', '.join(ids[-3:])}"
         raise StoreError(
-            f"there is no job {job_id!r} in {self.path}; near it: {', '.join(near)} "
+            f"there is no job {job_id!r} in {self.path}; {shown} "
             f"(`predtrace jobs --store {self.path}` lists all)"
         )
 

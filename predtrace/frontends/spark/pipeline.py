@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from predtrace.active_session import as_active
-from predtrace.errors import EngineError
+from predtrace.errors import EngineError, PredTraceError
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.execute import Cut, Run, RunResult
@@ -108,6 +108,10 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
         text = pipeline
         pipeline = query_frame(spark, pipeline)
     if not hasattr(pipeline, "_jdf"):
+        if not hasattr(pipeline, "sparkSession"):
+            raise PredTraceError(
+                f"a pipeline is a Spark DataFrame or SQL text, not {type(pipeline).__name__}"
+            )
         raise EngineError(
             "a Spark Connect DataFrame has no plan in this process; use a classic Spark session"
         )
