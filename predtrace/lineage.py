@@ -398,6 +398,10 @@ class Lineage:
         found = set(self._question.targets.rows.column("target").to_pylist())
         return tuple(number for number in range(self._given) if number not in found)
 
+    def __iter__(self) -> Iterator[ScanRows]:
+        """The scans, as `scans` has them."""
+        return iter(self._scans)
+
     def __getitem__(self, table: str) -> SourceRows:
         """The rows of a table: the union of its scans' by row identity."""
         scans = [scan for scan in self._scans if scan.table == table]

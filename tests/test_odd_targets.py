@@ -91,6 +91,7 @@ def test_a_target_that_finds_nothing_keeps_those_after_it(
 def test_columns_called_target(own: SparkSession, tmp_path: Path, engine: str) -> None:
     job = predtrace.trace("SELECT target, _target FROM named", own).run(tmp_path)
     one = job.lineage({"target": 2}, engine=engine)
+    assert [scan.name for scan in one] == ["named"]
     assert one.targets.to_pylist() == [{"target": 2, "_target": 4}]
     several = job.lineage([{"target": 2}, {"target": 3}], engine=engine)
     wanted = [
