@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -252,11 +253,13 @@ def test_another_python_for_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert doctor.workers().status == "ok"
 
 
-def test_run_without_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_run_without_java_is_one_line(tmp_path: Path) -> None:
+    """In a process of its own: one with a session needs no Java any more."""
     (tmp_path / "q.sql").write_text("SELECT 1")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
     arguments = ["run", str(tmp_path / "q.sql"), "--tables", str(tmp_path)]
-    result = runner.invoke(app, arguments)
-    assert result.exit_code == 1
+    command = [sys.executable, "-c", "from predtrace.cli import main; main()", *arguments]
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert result.returncode == 1
     assert "install Java 17" in result.stderr
     assert result.stderr.count("\n") == 1

@@ -37,7 +37,7 @@ from pushdown.operators import (
     Sort,
     Union_,
 )
-from symbolic.expr import TRUE, Column, Expr, Literal, call, conjunction, disjunction, same
+from symbolic.expr import TRUE, Call, Column, Expr, Literal, call, conjunction, disjunction, same
 from symbolic.functions import AGGREGATES
 from symbolic.types import BOOLEAN, LONG
 from tpch.bench.naming import Names
@@ -159,11 +159,19 @@ def _mark_join(rewriter: Rewriter, operator: MarkJoin, names: Names) -> Carried:
     inner = {column: column for column in names(rewriter.graph.output(operator.right))}
     flagged = rewriter.projected(right.node, {**inner, flag: TRUE}, right.rows.values())
     node = rewriter.joined(left.node, flagged, names(operator.condition), "left")
-    rows = {**left.rows, **right.rows}
     values: dict[Column, Expr] = {c: c for c in names(rewriter.graph.output(operator.left))}
     values[names(operator.mark)] = call("is_not_null", flag)
-    added = (*right.rows.values(), *left.added)
-    return Carried(rewriter.projected(node, values, added), rows, left.equal)
+    partners = {scan: rewriter.numbers.column(_ROW) for scan in right.rows}
+    for scan, row in right.rows.items():
+        values[partners[scan]] = _where(names(operator.matches), row)
+    return Carried(
+        rewriter.projected(node, values, left.added), {**left.rows, **partners}, left.equal
+    )
+
+
+def _where(matches: Expr | None, row: Column) -> Expr:
+    """The row number where the inner row is a match, not one that NOT IN's NULL rule has marked."""
+    return row if matches is None else Call("case", (matches, row, Literal(None, LONG)), LONG)
 
 
 def _scalar_subquery(rewriter: Rewriter, operator: ScalarSubquery, names: Names) -> Carried:
