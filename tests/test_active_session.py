@@ -18,9 +18,13 @@ from symbolic.expr import Literal, walk
 
 
 @pytest.fixture
-def own(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
+def own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SparkSession]:
     """A session with the view `t`, which is not the active one."""
     session = spark.newSession()
+    # PySpark takes the last session that made a DataFrame of local rows for the active one.
+    monkeypatch.setattr(SparkSession, "_activeSession", spark)
     pq.write_table(pa.table({"k": [1, 2, 2], "v": [5, 6, 7]}), tmp_path / "t.parquet")
     session.read.parquet(str(tmp_path / "t.parquet")).createOrReplaceTempView("t")
     with as_active(spark):
