@@ -74,6 +74,23 @@ def alike(sides: Sequence[Expr], *, ansi: bool, listed: bool = False) -> list[Ex
     return [Literal(None, columns[0].type) if isinstance(s.type, Null) else s for s in read]
 
 
+def whole_bound(function: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """An integer column's decimal bound as the whole number that Spark makes of it.
+
+    Spark takes a bound beyond BIGINT for one that every row, NULLs too, keeps or none: refused.
+    """
+    for column, bound, up in ((left, right, ("lt", "ge")), (right, left, ("gt", "le"))):
+        if not (isinstance(column, Column) and isinstance(column.type, Integer)):
+            continue
+        if isinstance(bound, Literal) and isinstance(bound.value, decimal.Decimal):
+            value = math.ceil(bound.value) if function in up else math.floor(bound.value)
+            if not -(2**63) <= bound.value < 2**63:
+                raise TargetError(f"{bound.value} is no bound for column {column.name}: no BIGINT")
+            whole = Literal(value, Integer(64))
+            return (column, whole) if column is left else (whole, column)
+    return left, right
+
+
 def is_time(text: str, data_type: DataType) -> bool:
     """Whether a text is a date, or a timestamp, in a form that Spark and Python read alike."""
     return bool((_DATE if isinstance(data_type, Date) else _TIME).fullmatch(text))

@@ -12,7 +12,7 @@ from typing import Any
 
 from predtrace.errors import TargetError
 from predtrace.jobs.model import EngineSettings
-from predtrace.target_comparisons import alike, is_time, number
+from predtrace.target_comparisons import alike, is_time, number, whole_bound
 from predtrace.target_values import convert
 from symbolic.expr import Column, Expr, Literal, call, conjunction, disjunction, same
 from symbolic.types import (
@@ -172,7 +172,11 @@ class _Reader:
         raise self._refuse(tree)
 
     def _comparison(self, function: str, left: Any, right: Any) -> Expr:
-        return call(function, *self._alike(left, right))
+        sides = self.value(left), self.value(right)
+        if function != "eq":
+            sides = whole_bound(function, *sides)
+        one, other = self._in_common(list(sides))
+        return call(function, one, other)
 
     def _alike(self, left: Any, right: Any) -> tuple[Expr, Expr]:
         one, other = self._in_common([self.value(left), self.value(right)])

@@ -88,7 +88,7 @@ def rows() -> str:
 
 
 UNSOUND = "org.apache.spark.sql.catalyst.optimizer.UnwrapCastInBinaryComparison"
-"""Of a number below a bound beyond its type's range it makes a condition that NULL satisfies."""
+"""Takes times that clocks repeat for one."""
 
 
 def sample() -> list[str]:

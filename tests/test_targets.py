@@ -277,9 +277,12 @@ def eq(column: Column, value: Any) -> Any:
         )),
         ("`a.b` = 'x'", eq(AGAIN, "x")),
         ("k = -1", eq(K, -1)),
-        ("k > 1.5", call(
-            "gt", call("cast", K, type=Decimal(21, 1)), Literal(D("1.5"), Decimal(21, 1))
+        ("k = 1.5", call(
+            "eq", call("cast", K, type=Decimal(21, 1)), Literal(D("1.5"), Decimal(21, 1))
         )),
+        # As Spark's analysis does.
+        ("k > 1.5", call("gt", K, Literal(1, LONG))),
+        ("1.5 > k", call("gt", Literal(2, LONG), K)),
         ("true", Literal(True, BOOLEAN)),
     ],
 )  # fmt: skip
