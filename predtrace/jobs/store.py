@@ -1,7 +1,7 @@
 """The job store: a local folder with one folder per finished job.
 
     lineage/
-      20261121-093000-4f2a/              a finished job
+      20261121-093000-4f2a/              a finished job: when it began, to 1/65,536 of a second
         job.json
         output/ …                        stored results (Parquet)
         index-minimal.prx                a row-id index, if one was built
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import secrets
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
@@ -156,16 +155,23 @@ class JobStore:
     def _new_writer(self) -> JobWriter:
         owner = this_process()
         while True:
-            stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-            job_id = f"{stamp}-{secrets.token_hex(2)}"
-            folder = self.path / f"{INCOMPLETE}{job_id}+{owner}"
-            if (self.path / job_id).exists():
+            job_id = _job_id(datetime.now(timezone.utc))
+            if self._taken(job_id):
                 continue
+            folder = self.path / f"{INCOMPLETE}{job_id}+{owner}"
             try:
                 folder.mkdir()
             except FileExistsError:
                 continue
+            if self._taken(job_id) > 1:  # by another process, at the same time
+                folder.rmdir()
+                continue
             return JobWriter(self.path, job_id, folder)
+
+    def _taken(self, job_id: str) -> int:
+        """How many jobs, finished or being written, have this id."""
+        names = (entry.name.removeprefix(INCOMPLETE) for entry in os.scandir(self.path))
+        return sum(name.partition("+")[0] == job_id for name in names)
 
     def _sweep(self) -> None:
         """Remove what ended processes left: incomplete jobs, and unfinished parts of jobs."""
@@ -263,6 +269,11 @@ def replace_job(folder: Path, job: Job) -> None:
             f"job {job.id} cannot be saved in {folder} ({_why(error)}); "
             "free space or change permissions, then try again"
         ) from error
+
+
+def _job_id(now: datetime) -> str:
+    """The date, the time, and the part of the second: ids sort as their jobs began."""
+    return f"{now:%Y%m%d-%H%M%S}-{(now.microsecond << 16) // 1_000_000:04x}"
 
 
 def _first_line(query: str) -> str:

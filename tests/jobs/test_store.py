@@ -31,6 +31,32 @@ def test_commit_and_open(tmp_path: Path) -> None:
     assert JobStore(f"file://{store.path}").open(job_id).id == job_id
 
 
+def test_the_latest_is_the_one_begun_last(tmp_path: Path) -> None:
+    """Also of jobs of the same second."""
+    store = JobStore(tmp_path)
+    for _ in range(40):
+        job_id = saved(store)
+        assert store.open("latest").id == job_id
+
+
+def test_jobs_begun_in_the_same_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process, which takes the same id between a look and the folder, gives way or wins."""
+    store = JobStore(tmp_path)
+    made = Path.mkdir
+    rivals = []
+
+    def mkdir(self: Path, *args: object, **options: object) -> None:
+        if self.name.startswith("incomplete-") and not rivals:
+            rivals.append(self.with_name(self.name.partition("+")[0] + "+another"))
+            made(rivals[0])
+        made(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    job_id = saved(store)
+    assert rivals[0].name != f"incomplete-{job_id}+another"
+    assert {entry.name for entry in tmp_path.iterdir()} == {rivals[0].name, job_id}
+
+
 def test_listing(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
     job_id = saved(store, "\n-- all of it\n  SELECT a\nFROM t")
