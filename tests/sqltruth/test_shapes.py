@@ -25,7 +25,7 @@ from tests.sqltruth.building import (
     table,
 )
 from tests.sqltruth.checking import MODES, check
-from tests.sqltruth.functions import DATE, INT, TEXT, comparison, generic, is_null
+from tests.sqltruth.functions import DATE, DOUBLE, INT, TEXT, comparison, generic, is_null
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -100,6 +100,10 @@ def shapes() -> Iterator[tuple[str, Query]]:
     by_a, (a, most) = grouped(9, (A,), Aggregate("max", ODD, INT))
     key, made = (Call(nullif, (part, number(2))) for part in (a, most))
     yield "NULLIF of keys and aggregates", select(a, key, made, source=R, grouping=by_a)
+    by_a, (a, mean) = grouped(9, (A,), Aggregate("avg", ODD, DOUBLE))
+    same = Call(generic(DOUBLE)[1], (mean, mean))
+    twice = Call(generic(DOUBLE)[1], (Call(generic(DOUBLE)[1], (mean, same)), same))
+    yield "NULLIF in NULLIF", select(a, same, twice, source=R, grouping=by_a)
     both = SetOperation("EXCEPT", True, select(A, source=R), inner)
     yield "EXCEPT ALL", both
     yield "IN as a value", select(InQuery((A,), inner), ODD, source=R)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
@@ -44,6 +44,7 @@ class ExpressionReader:
     settings: EngineSettings
     scope: Mapping[int, Column]
     replaced: Mapping[Node, Column] = field(default_factory=dict)
+    _copies: dict[Node, Column] = field(default_factory=dict)
     _shared: dict[str, Expr] = field(default_factory=dict)
     _variables: dict[int, Variable] = field(default_factory=dict)
 
@@ -52,8 +53,8 @@ class ExpressionReader:
 
         Raises UnsupportedOperatorError or NonDeterministicError.
         """
-        if node in self.replaced:
-            return self.replaced[node]
+        if (column := self._stands_for(node)) is not None:
+            return column
         self._check_time_zone(node)
         self.check_captured(node)
         if node.cls in READERS:
@@ -128,8 +129,20 @@ class ExpressionReader:
         if "replacement" in node.fields and len(node.children) == 1:
             return self.read(node.children[0])
         if _is_replaceable(node):
-            return self.read(read_tree(node.handle.replacement()))
+            return self.seen_through(node)
         raise refusal(node)
+
+    def seen_through(self, node: Node) -> Expr:
+        """What Spark evaluates in place of a runtime-replaceable function, read."""
+        tree = read_tree(node.handle.replacement())
+        # Its arguments stand there again, as other nodes of the same JVM expressions.
+        for original in node.walk():
+            if (column := self._stands_for(original)) is not None:
+                self._copies |= dict.fromkeys(_copies(original, tree), column)
+        return self.read(tree)
+
+    def _stands_for(self, node: Node) -> Column | None:
+        return self.replaced.get(node) or self._copies.get(node)
 
 
 def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
@@ -178,6 +191,13 @@ def _is_replaceable(node: Node) -> bool:
             return True
         cls = cls.getSuperclass()
     return False
+
+
+def _copies(original: Node, tree: Node) -> Iterator[Node]:
+    """The nodes of another tree that are the same JVM expression."""
+    for node in tree.walk():
+        if node.cls == original.cls and node.handle.fastEquals(original.handle):
+            yield node
 
 
 def _nullable(function: str, args: tuple[Expr, ...]) -> bool:
@@ -264,7 +284,7 @@ def _collate(reader: ExpressionReader, node: Node) -> Expr:
 @_reads(Collation="literal, for a plain string")
 def _collation(reader: ExpressionReader, node: Node) -> Expr:
     reader.read(node.children[0])
-    return reader.read(read_tree(node.handle.replacement()))
+    return reader.seen_through(node)
 
 
 @_reads(Like="like")
