@@ -369,6 +369,7 @@ class JobHandle:
         engine: str = "auto",
         spark: SparkSession | None = None,
         steps: Steps | None = None,
+        rebuild: bool = False,
     ) -> IndexSummary:
         """Index the output rows by the numbers of their source rows, from unchanged sources.
 
@@ -376,7 +377,8 @@ class JobHandle:
         `targets` restricts the index to some output rows (as in `lineage`), `scans` to
         some tables, aliases or occurrences (``lineitem[2]``). `limit` bounds the bytes of
         the row numbers before compression. `steps` is called with the name of each step,
-        for a context that lasts as long. Does nothing where the job's index has all that.
+        for a context that lasts as long. Where the job's index has all that, it is checked and
+        left as it is (`IndexSummary.there`), unless `rebuild` says to build it anew.
         Raises SourceError if a source changed since the job, EngineError if rows have no
         numbers, StoreError beyond the limit or if it cannot be written, PredTraceError
         if the output was not kept; the job stays as it was then.
@@ -386,7 +388,7 @@ class JobHandle:
 
         check_engine(engine)
         with of_record(self.id):
-            index = build_index(
+            index, there = build_index(
                 self.record,
                 self.folder,
                 targets=targets,
@@ -396,8 +398,9 @@ class JobHandle:
                 engine=engine,
                 spark=spark or self._session,
                 steps=steps or (lambda name: nullcontext()),
+                rebuild=rebuild,
             )
-            return summary(self.record, index)
+            return summary(self.record, index, there=there)
 
     @reads_deep_trees
     def forward(

@@ -301,6 +301,9 @@ def index(
     limit: Annotated[
         int | None, typer.Option(help="Bytes that the row numbers may take uncompressed.", min=0)
     ] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build it anew, also where it is there already.")
+    ] = False,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     format: FormatOption = Format.table,
     debug: Debug = False,
@@ -316,6 +319,7 @@ def index(
         aggregates=aggregates.value if aggregates else None,
         limit=limit,
         engine=engine.value,
+        rebuild=rebuild,
         as_json=format is Format.json,
     )
 

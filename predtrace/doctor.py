@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from predtrace.errors import EnvironmentError_, PredTraceError
+from predtrace.errors import EnvironmentError_, PredTraceError, StoreError
 
 JAVA_AT_LEAST = 17
 PYTHON_AT_LEAST = (3, 10)
@@ -49,6 +49,13 @@ def require_java() -> None:
     check = java()
     if check.status == FAILED:
         raise EnvironmentError_(f"{check.found}: {check.remedy}")
+
+
+def require_store(store: Path) -> None:
+    """Raise StoreError if jobs cannot be saved in a folder, before anything is started for one."""
+    check = store_at(str(store))
+    if check.status == FAILED:
+        raise StoreError(f"{check.found}; {check.remedy}, or change its permissions")
 
 
 def python() -> Check:

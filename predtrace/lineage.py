@@ -28,6 +28,7 @@ from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import check_snapshot
 from predtrace.printable import one_line, printable
+from predtrace.report.text import counted
 from pushdown.operators import Scan
 
 if TYPE_CHECKING:
@@ -492,7 +493,7 @@ class Lineage:
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
         lines += [f"note: {one_line(note)}" for note in self.notes]
         if self.passes is not None:
-            lines.append(f"refined in {self.passes} passes")
+            lines.append(f"refined in {counted(self.passes, 'pass')}")
         if missing := self.missing:
             numbers = ", ".join(map(str, missing)) if self._question.targets.numbered else ""
             lines.append(f"not in the output: target {numbers}".rstrip())

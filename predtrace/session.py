@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ _READ_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "json": {},
     "csv": {"header": "true", "inferSchema": "true"},
 }
+_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @contextmanager
@@ -106,6 +108,17 @@ def register_tables(spark: SparkSession, folder: Path, query: str) -> list[str]:
     CSV files have a header, and their types are inferred. Raises SourceError if there is
     no table, two with one name, or one that Spark cannot read.
     """
+    found = tables_in(folder)
+    wanted = {name: path for name, path in found.items() if name.casefold() in query.casefold()}
+    for name, path in wanted.items():
+        frame = _attempt(f"{path} cannot be read", _read, spark, path)
+        # The name is an identifier, never part of a text of SQL.
+        _attempt(f"{name} cannot be a table's name", frame.createOrReplaceTempView, _quoted(name))
+    return list(wanted)
+
+
+def tables_in(folder: Path) -> dict[str, Path]:
+    """The tables in a folder, by name. Raises SourceError if there is none, or two of a name."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.name[0] in "._" or path.suffix[1:] not in _READ_OPTIONS:
@@ -121,27 +134,31 @@ def register_tables(spark: SparkSession, folder: Path, query: str) -> list[str]:
             f"{folder} holds no tables: files or folders named "
             f"<table>.{', .'.join(_READ_OPTIONS)} are expected"
         )
-    wanted = {name: path for name, path in found.items() if name.casefold() in query.casefold()}
-    for name, path in wanted.items():
-        frame = _attempt(f"{path} cannot be read", _read, spark, path)
-        # The name is an identifier, never part of a text of SQL.
-        _attempt(f"{name} cannot be a table's name", frame.createOrReplaceTempView, _quoted(name))
-    return list(wanted)
+    return found
 
 
-def read_text(path: Path) -> str:
-    """A file's text. Raises PredTraceError if it is none."""
+def read_query(path: Path) -> str:
+    """The text of a file with one query. Raises PredTraceError if it is no text, or empty."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PredTraceError(f"{path} cannot be read as text ({error})") from error
+    _statement(text, str(path))
+    return text
+
+
+def _statement(text: str, where: str) -> str:
+    """A query without the semicolon after it. Raises PredTraceError if nothing is left."""
+    statement = text.strip().rstrip(";").strip()
+    # Texts in quotes that look like comments stand beside something that is none.
+    if not _COMMENTS.sub("", statement).strip("; \t\r\n"):
+        raise PredTraceError(f"{where} holds no query; write one SELECT into it")
+    return statement
 
 
 def query(spark: SparkSession, text: str, where: str) -> DataFrame:
     """The DataFrame of one SQL query. `where` names its file in errors."""
-    statement = text.strip().rstrip(";").strip()
-    if not statement:
-        raise PredTraceError(f"{where} holds no query")
+    statement = _statement(text, where)
     from predtrace.frontends.spark.statements import query_frame
 
     problem = f"{where} is no query that Spark accepts"

@@ -28,6 +28,7 @@ from predtrace.engines.values import arrow_type, target_table
 from predtrace.errors import TargetError
 from predtrace.inference.plan import SUPERSET, LineagePlan
 from predtrace.jobs.model import EngineSettings, StoredResult
+from predtrace.report.text import counted
 from predtrace.target_predicates import parse_predicate
 from predtrace.target_values import convert
 from symbolic.expr import Column, Expr, Param, columns_of, conjunction, same
@@ -38,6 +39,15 @@ if TYPE_CHECKING:
 
 OutputOf: TypeAlias = Callable[[tuple[Column, ...], Expr], LookedUp]
 """Gives the output rows, with these columns, that a lookup over them selects."""
+
+
+_ROWS_OF: Mapping[str, str] = {
+    "collect": "its rows (frame.collect()) or one of them",
+    "iterrows": "one of its rows as a dict (frame.iloc[0].to_dict())",
+    "to_pylist": "its rows (table.to_pylist()) or one of them",
+    "to_dict": "its values as a dict (series.to_dict())",
+}
+"""How rows become targets, by a method of what holds them: frames, tables, series."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,10 +113,18 @@ def check_target(
     )
 
 
+def _way_out(target: Any) -> str:
+    """How to make targets of the rows of something that has rows."""
+    way = next((way for name, way in _ROWS_OF.items() if hasattr(target, name)), None)
+    return "" if way is None else f"; give {way}, or a dict such as {{'column': value}}"
+
+
 def _is_plain_row(target: Sequence[Any]) -> bool:
     """A list of values (not all texts, which are predicates) is one row."""
     composite = (str, tuple, list, Mapping)
-    return bool(target) and not all(isinstance(item, composite) for item in target)
+    return bool(target) and not all(
+        isinstance(item, composite) or _way_out(item) for item in target
+    )
 
 
 class _Reader:
@@ -141,7 +159,7 @@ class _Reader:
             return reader._named(list(zip(names, target, strict=True)), number)
         raise TargetError(
             f"a target is a row, a dict, a SQL predicate or a list of these, "
-            f"not {type(target).__name__}"
+            f"not {type(target).__name__}{_way_out(target)}"
         )
 
     def _refuse_maps(self, predicate: Expr) -> None:
@@ -192,8 +210,9 @@ class _Reader:
     def _positional(self, row: Sequence[Any], number: int) -> Wanted:
         if len(row) != len(self._columns):
             raise TargetError(
-                f"the target has {len(row)} values, the output {len(self._columns)} columns: "
-                f"{self._listed()}; give a dict to name only some"
+                f"the target has {counted(len(row), 'value')}, {self._of} "
+                f"{counted(len(self._columns), 'column')}: {self._listed()}; "
+                "give a dict to name only some"
             )
         pairs = zip(self._columns, row, strict=True)
         wanted = self._wanted(

@@ -13,7 +13,7 @@ from typing import Any, Union
 
 import msgspec
 
-from symbolic.types import BOOLEAN, DataType, String
+from symbolic.types import BOOLEAN, DataType, String, type_name
 
 
 class ExprBase(msgspec.Struct, frozen=True, tag_field="node", cache_hash=True):
@@ -292,6 +292,8 @@ def render(expr: Expr) -> str:
         case Call(function="like", args=(value, pattern, escape)):
             text = f"{_grouped(value, 'like')} LIKE {render(pattern)}"
             return text if escape == _BACKSLASH else f"{text} ESCAPE {render(escape)}"
+        case Call(function="cast" | "check_overflow" as name, args=(value,), type=target):
+            return f"{name}({render(value)} as {type_name(target)})"
         case Call(function="in", args=(value, *items)):
             return f"{render(value)} IN ({', '.join(map(render, items))})"
         case Call(function=function, args=args) if function in _INFIX and len(args) > 1:

@@ -280,7 +280,7 @@ def test_import_is_light() -> None:
         "import sys, predtrace\n"
         "heavy = {'pyspark', 'pandas', 'duckdb', 'z3', 'pyarrow', 'sqlglot'}\n"
         "assert not heavy & {name.split('.')[0] for name in sys.modules}\n"
-        "assert set(predtrace.__all__) <= set(dir(predtrace))\n"
+        "assert dir(predtrace) == sorted(predtrace.__all__)\n"
         "assert all(getattr(predtrace, name) for name in predtrace.__all__)\n"
         "assert 'pyspark' not in sys.modules and 'duckdb' not in sys.modules\n"
     )

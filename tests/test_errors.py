@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 import predtrace
 from predtrace.active_session import is_running
 from predtrace.engines.duckdb_process import duckdb_errors
-from predtrace.errors import EngineError, PredTraceError, SourceError, StoreError
+from predtrace.errors import EngineError, PredTraceError, SourceError, StoreError, TargetError
 from predtrace.frontends.spark.sources import REFUSED_LEAVES
 
 Make = Callable[[DataFrame], DataFrame]
@@ -88,6 +88,12 @@ def test_names_of_engines(job: Any) -> None:
     ):
         with pytest.raises(EngineError, match=r"no engine 'duck'; use one of auto, duckdb, spark"):
             ask()
+
+
+def test_frames_are_no_targets(job: Any, table: DataFrame) -> None:
+    for target in (table, [table]):
+        with pytest.raises(TargetError, match=r"not DataFrame; give .*frame\.collect\(\)"):
+            job.lineage(target)
 
 
 @pytest.mark.parametrize("mode", ["indexed", "stored"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -17,8 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from predtrace import JobHandle, open_job
+from predtrace.cli import app
 from predtrace.errors import (
     ArrayFormatError,
     EngineError,
@@ -375,6 +378,51 @@ def test_some_scans(tmp_path: Path) -> None:
         job.forward("staff", rows=[0])
     with pytest.raises(PredTraceError, match="no scan of x"):
         job.build_index(scans=["x"])
+
+
+def test_an_index_that_is_there_is_said_to_be(tmp_path: Path) -> None:
+    job = job_of(tmp_path, self_join())
+    file = index_file(job.folder, "minimal")
+    arguments = ["index", job.id, "--store", str(job.folder.parent)]
+
+    def told(*more: str) -> str:
+        result = CliRunner().invoke(app, [*arguments, *more])
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    assert "there already" not in told()
+    for more in ((), ("--limit", "100000"), ("--where", "dept = 'a'"), ("--scan", "s1")):
+        before = file.stat().st_ino
+        text = told(*more)
+        assert "The index was there already; --rebuild builds it anew." in text
+        assert "Index of 3 output rows of job" in text
+        assert file.stat().st_ino == before
+    assert json.loads(told("--format", "json"))["there"]
+    assert "there already" not in told("--rebuild")
+    assert file.stat().st_ino != before
+    assert not job.build_index(rebuild=True).there
+    assert job.build_index().there
+
+
+def test_sources_without_row_numbers_are_refused_with_what_to_type(tmp_path: Path) -> None:
+    job = job_of(tmp_path, self_join())
+    (source,) = job.record.sources
+    e, *rest = (
+        msgspec.structs.replace(o, table="my texts") if o.id == 0 else o for o in self_join()
+    )
+    texts = msgspec.structs.replace(source, name="my texts", format="csv")
+    for sources, operators, said in (
+        (
+            (source, texts),
+            [e, *rest],
+            r"\(scans=\['staff'\], --scan staff\), or keep it as Parquet",
+        ),
+        ((msgspec.structs.replace(source, format="csv"),), self_join(), "to index; keep it as Pa"),
+    ):
+        changed = msgspec.structs.replace(job.record, sources=sources, graph=tuple(operators))
+        replace_job(job.folder, changed)
+        with pytest.raises(EngineError, match=said):
+            open_job(job.folder.parent, job.id).build_index()
 
 
 def test_sources_that_changed(tmp_path: Path) -> None:

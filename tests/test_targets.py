@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
@@ -92,6 +93,23 @@ def test_lists_are_several_targets() -> None:
     assert [wanted.number for wanted in wishes.targets] == [0, 1, 2]
     assert wishes.targets[2].predicate == call("eq", K, Literal(2, LONG))
     assert check_target([FULL], COLUMNS, SETTINGS).numbered
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (
+            pd.DataFrame({"k": [1]}),
+            r"not DataFrame; give .*frame\.iloc\[0\]\.to_dict\(\)\), or a dict",
+        ),
+        (pd.Series({"k": 1}), r"not Series; give .*series\.to_dict\(\)"),
+        (pa.table({"k": [1]}), r"not Table; give .*table\.to_pylist\(\)"),
+        ([pd.DataFrame({"k": [1]})], "not DataFrame; give "),
+    ],
+)
+def test_frames_are_no_targets(target: Any, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        check_target(target, COLUMNS, SETTINGS)
 
 
 @pytest.mark.parametrize(

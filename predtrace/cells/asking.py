@@ -15,7 +15,7 @@ from predtrace.cells.functions import witnesses
 from predtrace.cells.layouts import cells_at, depth, every_cell, layout_of_value
 from predtrace.cells.tracing import Asked, RowTrace, TracedRow
 from predtrace.engines.base import physical_name
-from predtrace.errors import EngineError, PredTraceError, TargetError
+from predtrace.errors import ArrayLineageError, EngineError, PredTraceError, TargetError
 from predtrace.inference.identities import Identity, carrying
 from predtrace.lineage import Lineage, check_sources
 from predtrace.questions import engine_for
@@ -25,6 +25,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
 from pushdown.operators import Assignment, Operator, RowTransform
 from symbolic.expr import Column, Param, conjunction, same
+from symbolic.types import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +56,8 @@ def ask_cells(
         )
     (target,) = targets.rows.to_pylist()
     axes = depth(column.type)
+    if not axes and any(at != () for at in positions or ()):
+        raise ArrayLineageError(_without_positions(graph.output(), column))
     layout = layout_of_value(target[physical_name(column.id)], axes)
     asked = every_cell(layout, axes) if positions is None else cells_at(layout, axes, positions)
     if not len(asked):
@@ -89,6 +92,16 @@ def _named(columns: Sequence[Column], name: str, *, exact: bool) -> Column:
     problem = f"{len(found)} columns" if found else "no column"
     listed = ", ".join(column.name for column in columns)
     raise TargetError(f"the output has {problem} {name}; it has {listed}")
+
+
+def _without_positions(columns: Sequence[Column], column: Column) -> str:
+    """That a column is no array, and which are."""
+    arrays = ", ".join(c.name for c in columns if depth(c.type)) or "none"
+    return (
+        f"{column.name} ({type_name(column.type)}) has no cells at positions: cells are the "
+        f"elements of array columns (here: {arrays}); of {column.name} the whole value is one "
+        "cell, asked for without positions, and its source rows are lineage(…)[table]"
+    )
 
 
 def _everything(lineage: Lineage, graph: OperatorGraph, column: Column, reason: str) -> CellLineage:

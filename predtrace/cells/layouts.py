@@ -16,6 +16,7 @@ import numpy as np
 from predtrace.arrays.boxes import Shape
 from predtrace.arrays.cells import Cells
 from predtrace.errors import ArrayLineageError
+from predtrace.report.text import counted
 from symbolic.types import Array, DataType
 
 Layout = Union[int, Sequence["Layout"], None]
@@ -107,7 +108,7 @@ def cells_at(layout: Layout, axes: int, positions: Sequence[int | Sequence[int]]
 def _box(layout: Layout, axes: int, position: list[int]) -> Box:
     if len(position) != axes:
         raise ArrayLineageError(
-            f"a position has {len(position)} numbers where a cell has {axes}: {position}"
+            f"a position has {counted(len(position), 'number')} where a cell has {axes}: {position}"
         )
     found: list[tuple[int, int]] = []
     part = layout
@@ -115,7 +116,7 @@ def _box(layout: Layout, axes: int, position: list[int]) -> Box:
         count = length(part)
         if not -count <= index < count:
             raise ArrayLineageError(
-                f"there is no cell {tuple(position)}: the array has {count} elements"
+                f"there is no cell {tuple(position)}: the array has {counted(count, 'element')}"
                 + (f" at {tuple(place for place, _ in found)}" if found else "")
             )
         found.append((index % count, index % count))

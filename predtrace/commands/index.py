@@ -12,7 +12,7 @@ from predtrace.commands.console import Progress, new_console, print_times, write
 from predtrace.index.summary import IndexSummary
 from predtrace.printable import printable
 from predtrace.report.rows import rows_data, rows_table
-from predtrace.report.text import duration, number, size
+from predtrace.report.text import counted, duration, number, size
 
 
 def build_index(
@@ -24,6 +24,7 @@ def build_index(
     aggregates: str | None,
     limit: int | None,
     engine: str,
+    rebuild: bool,
     as_json: bool,
 ) -> None:
     """`predtrace index`: build the index, and show what it takes beside plain ones."""
@@ -31,7 +32,13 @@ def build_index(
     with progress.step("open the job"):
         handle = predtrace.open_job(str(store), job)
     made = handle.build_index(
-        where, scans or None, aggregates, limit=limit, engine=engine, steps=progress.step
+        where,
+        scans or None,
+        aggregates,
+        limit=limit,
+        engine=engine,
+        steps=progress.step,
+        rebuild=rebuild,
     )
     if as_json:
         data = {**msgspec.to_builtins(made), "plain_bytes": made.plain_bytes}
@@ -45,12 +52,14 @@ def _print_summary(made: IndexSummary) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    rows = number(made.covered)
+    rows = counted(made.rows, "output row")
     if made.covered < made.rows:
-        rows += f" of {number(made.rows)}"
+        rows = f"{number(made.covered)} of {rows}"
     console = new_console()
+    if made.there:
+        console.print("The index was there already; --rebuild builds it anew.")
     console.print(
-        f"Index of {rows} output rows of job {made.job}: {size(made.bytes)}, built in "
+        f"Index of {rows} of job {made.job}: {size(made.bytes)}, built in "
         f"{duration(made.seconds)}; as plain row-id lists it would take {size(made.plain_bytes)}",
         markup=False,
     )
@@ -102,12 +111,12 @@ def show_forward(
     rest = "" if reached.complete else ", of the indexed ones"
     count = reached.count()
     console.print(
-        f"{number(count)} output row{'' if count == 1 else 's'}{rest}, {reached.label} "
+        f"{counted(count, 'output row')}{rest}, {reached.label} "
         f"(from {printable(', '.join(reached.scans))})",
         markup=False,
     )
     if shown.num_rows:
         console.print(rows_table(shown, console.width))
-    if reached.count() > shown.num_rows:
-        console.print(f"and {number(reached.count() - shown.num_rows)} more rows", style="dim")
+    if count > shown.num_rows:
+        console.print(f"and {counted(count - shown.num_rows, 'more row')}", style="dim")
     print_times(console, progress.timings)

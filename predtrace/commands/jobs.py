@@ -11,7 +11,7 @@ import msgspec
 from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.jobs.store import JobStore, JobSummary
 from predtrace.printable import printable
-from predtrace.report.text import number, size
+from predtrace.report.text import counted, number, size
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -44,7 +44,7 @@ def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
     for item in added.values():
         result = item.result
         console.print(
-            f"intermediate {item.binding}: {number(result.rows)} rows, {size(result.bytes)}"
+            f"intermediate {item.binding}: {counted(result.rows, 'row')}, {size(result.bytes)}"
         )
     print_times(console, progress.timings)
 

@@ -11,8 +11,9 @@ import msgspec
 
 from predtrace.commands.console import Progress, new_console, print_times, write_json
 from predtrace.commands.jobs import stored_data
+from predtrace.doctor import require_store
 from predtrace.jobs.store import JobStore, JobSummary
-from predtrace.report.text import number, size
+from predtrace.report.text import counted, size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,7 @@ def run_query(
     from predtrace.report.rows import rows_data
 
     progress = Progress()
+    require_store(JobStore(store).path)
     with _traced(progress, query_file, tables, aggregates, settings) as trace:
         with progress.step("run and store"):
             handle = trace.run(
@@ -78,6 +80,7 @@ def record_query(
 ) -> None:
     """`predtrace record`: save a query that ran before as a job; nothing is run."""
     progress = Progress()
+    require_store(JobStore(store).path)
     with (
         _traced(progress, query_file, tables, aggregates, settings) as trace,
         progress.step("save the job"),
@@ -124,9 +127,13 @@ def _traced(
 ) -> Iterator[Trace]:
     """The query with a lineage plan, in a Spark session that lasts as long as the block."""
     import predtrace
+    from predtrace.session import read_query, tables_in
 
+    # What is wrong with the files is told before Spark is started.
+    text = read_query(query_file)
+    tables_in(tables)
     with _session(progress, settings) as spark:
-        frame = _frame(progress, spark, query_file, tables)
+        frame = _frame(progress, spark, text, query_file, tables)
         with progress.step("infer the lineage plan"):
             trace = predtrace.trace(frame, spark)
             trace.plan("whole" if aggregates == "whole" else "minimal")
@@ -146,10 +153,11 @@ def _session(progress: Progress, settings: Mapping[str, str]) -> Iterator[SparkS
         yield spark
 
 
-def _frame(progress: Progress, spark: SparkSession, query_file: Path, tables: Path) -> Any:
-    from predtrace.session import query, read_text, register_tables
+def _frame(
+    progress: Progress, spark: SparkSession, text: str, query_file: Path, tables: Path
+) -> Any:
+    from predtrace.session import query, register_tables
 
-    text = read_text(query_file)
     with progress.step("read the tables"):
         register_tables(spark, tables, text)
         return query(spark, text, str(query_file))
@@ -166,12 +174,13 @@ def _print_run(
 
     from predtrace.report.rows import rows_table
 
-    console.print(Text(f"Output: {number(summary.rows)} rows", style="bold"))
+    console.print(Text(f"Output: {counted(summary.rows, 'row')}", style="bold"))
     console.print(rows_table(output, console.width))
     if summary.rows is not None and summary.rows > output.num_rows:
-        console.print(Text(f"and {number(summary.rows - output.num_rows)} more rows", style="dim"))
+        rest = counted(summary.rows - output.num_rows, "more row")
+        console.print(Text(f"and {rest}", style="dim"))
     console.print(Text.assemble("\nJob ", (summary.id, "bold cyan"), f" is kept in {store}"))
     for item in record.intermediates:
         columns = ", ".join(column.name for column in item.result.columns)
-        text = f"  intermediate {item.binding} ({columns}): {number(item.result.rows)} rows, "
+        text = f"  intermediate {item.binding} ({columns}): {counted(item.result.rows, 'row')}, "
         console.print(Text(text + size(item.result.bytes)))

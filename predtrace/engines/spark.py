@@ -38,6 +38,7 @@ from predtrace.engines.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.relational import plan_query
 from predtrace.engines.rounding import refuse_rounding
 from predtrace.engines.rows_query import FetchQuery, RowsQuery
+from predtrace.engines.spark_partitions import Partitions
 from predtrace.engines.spark_rows import SparkRows
 from predtrace.engines.spark_source import (
     address,
@@ -163,6 +164,7 @@ class SparkEvaluation:
         self._local: dict[Link, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._views = 0
+        self._partitions = Partitions(session)
 
     def bound(self, link: Link) -> pa.Table:
         """The distinct rows of a link: `target` and the physical columns."""
@@ -252,6 +254,7 @@ class SparkEvaluation:
             return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
         parent = self._bound(link.parent)
         if isinstance(link, StoredLink):
+            self._partitions.read(link.folder, sum(file.bytes for file in link.files))
             source = self._view(stored_frame(self.session, link), "stored")
         else:
             source = self._replayed(link)
@@ -351,6 +354,7 @@ class SparkEvaluation:
 
     def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
         """The source as a view (see `source_frame`)."""
+        self._partitions.read(source.name, sum(file.size for file in source.files))
         return self._view(source_frame(self.session, source, columns, identity=identity), "source")
 
 

@@ -8,6 +8,7 @@ index has the labels of such answers.
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -29,7 +30,7 @@ from predtrace.engines.base import (
     Targets,
     physical_name,
 )
-from predtrace.errors import StoreError
+from predtrace.errors import EngineError, StoreError
 from predtrace.index.asking import stored_index
 from predtrace.index.file import MOST_TURNED, JobIndex, ScanBlocks, write_index
 from predtrace.index.groups import deciding_columns
@@ -37,13 +38,14 @@ from predtrace.index.naming import chosen_scans
 from predtrace.index.numbering import RowNumbers
 from predtrace.index.outputs import Output
 from predtrace.index.targets import output_of, output_rows
-from predtrace.jobs.model import Job
+from predtrace.jobs.model import Job, Source
 from predtrace.lineage import check_sources
 from predtrace.modes import AUTO, choose_mode
 from predtrace.questions import choose_engine, choose_plan, usable
 from predtrace.requests import scan_requests
 from predtrace.targets import Wishes, check_target
 from pushdown.graph import OperatorGraph
+from pushdown.operators import Scan
 from symbolic.expr import FALSE, column_ids
 
 if TYPE_CHECKING:
@@ -73,11 +75,13 @@ def build_index(
     engine: str = "auto",
     spark: SparkSession | None = None,
     steps: Steps = lambda name: nullcontext(),
-) -> JobIndex:
+    rebuild: bool = False,
+) -> tuple[JobIndex, bool]:
     """Index a job's output rows, or those that `targets` names, by the scans' row numbers.
 
-    `scans` are names of tables or aliases, with ``[n]`` for one occurrence; all without.
-    Does nothing where the job's index has all that already. Raises TargetError or
+    The index, and whether it was there already: where the job's index has all that is asked
+    for, nothing is done unless `rebuild` says so. `scans` are names of tables or aliases, with
+    ``[n]`` for one occurrence; all without. Raises TargetError or
     PredTraceError for names that do not fit, SourceError if a source changed since the job,
     EngineError if rows have no numbers, StoreError beyond the limit or if the index cannot
     be written; what was there stays then.
@@ -91,6 +95,7 @@ def build_index(
     wishes = everything if targets is None else check_target(targets, graph.output(), job.settings)
     read = {scan.table for scan in graph.scans()}
     sources = [source for source in job.sources if source.name in read]
+    _refuse_numberless(graph.scans(), chosen, sources)
     check_sources(sources)
     there = usable(job, folder, plan, AUTO, [])
     mode, _ = choose_mode(there, plan, AUTO)
@@ -105,9 +110,9 @@ def build_index(
     # A damaged or foreign index is one to replace.
     with suppress(StoreError):
         known = stored_index(job, folder, plan.aggregates)
-        if known is not None and _suffices(known, requests, within):
+        if known is not None and not rebuild and _suffices(known, requests, within):
             known.check()
-            return known
+            return known, True
     batch = _Batch(job, output, runner, within, limit)
     names = [f"{scan.table}[{scan.occurrence}]" for scan in chosen]
     blocks = []
@@ -119,7 +124,7 @@ def build_index(
     # What was read is known to be what the job read only if that still holds.
     check_sources(sources)
     with steps("write the index"):
-        return write_index(
+        written = write_index(
             folder,
             job=job.id,
             aggregates=plan.aggregates,
@@ -129,6 +134,24 @@ def build_index(
             scans=blocks,
             started=started,
         )
+    return written, False
+
+
+def _refuse_numberless(
+    scans: Sequence[Scan], chosen: Sequence[Scan], sources: Sequence[Source]
+) -> None:
+    """Raise EngineError if rows of a chosen scan have no numbers."""
+    without = {source.name: source for source in sources if not source.has_row_numbers}
+    source = next((without[scan.table] for scan in chosen if scan.table in without), None)
+    if source is None:
+        return
+    others = sorted({scan.table for scan in scans} - set(without))
+    typed = " ".join(f"--scan {shlex.quote(name)}" for name in others)
+    rest = f"index only the others (scans={others}, {typed}), or " if others else ""
+    raise EngineError(
+        f"source {source.name} is {source.format}, whose rows have no numbers to index; {rest}"
+        "keep it as Parquet"
+    )
 
 
 def _of_row_ids(request: ScanRequest) -> ScanRequest:

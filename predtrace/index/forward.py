@@ -21,6 +21,7 @@ from predtrace.inference.plan import PRECISE
 from predtrace.jobs.model import Job, Source
 from predtrace.lineage import check_sources
 from predtrace.questions import choose_engine, choose_plan
+from predtrace.report.text import counted
 from predtrace.targets import Wishes, check_target
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
@@ -64,7 +65,7 @@ class Reached:
 
     def __repr__(self) -> str:
         rest = "" if self.complete else ", of the indexed ones"
-        return f"<Reached {self.count()} output rows{rest}, {self.label}>"
+        return f"<Reached {counted(self.count(), 'output row')}{rest}, {self.label}>"
 
 
 def forward(

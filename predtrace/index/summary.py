@@ -25,7 +25,10 @@ class ScanSummary(msgspec.Struct, frozen=True):
 
 
 class IndexSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """An index: how many output rows it covers, of how many; `seconds` is what building took."""
+    """An index: how many output rows it covers, of how many; `seconds` is what building took.
+
+    `there` says that it was there already, and that nothing was built.
+    """
 
     job: str
     aggregates: str
@@ -34,6 +37,7 @@ class IndexSummary(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     bytes: int
     scans: tuple[ScanSummary, ...]
+    there: bool = False
 
     @property
     def plain_bytes(self) -> int:
@@ -41,8 +45,8 @@ class IndexSummary(msgspec.Struct, frozen=True, kw_only=True):
         return sum(scan.plain_bytes for scan in self.scans)
 
 
-def summary(job: Job, index: JobIndex) -> IndexSummary:
-    """What a job's index holds and costs."""
+def summary(job: Job, index: JobIndex, *, there: bool = False) -> IndexSummary:
+    """What a job's index holds and costs; `there` says that it was there already."""
     head = index.head
     names = {
         operator.id: f"{operator.table}[{operator.occurrence}]"
@@ -65,6 +69,7 @@ def summary(job: Job, index: JobIndex) -> IndexSummary:
             )
             for entry in head.scans
         ),
+        there=there,
     )
 
 

@@ -20,6 +20,7 @@ from predtrace.errors import SourceError
 from predtrace.jobs.checksums import QUICK, fingerprint, kind_of, known
 from predtrace.jobs.formats import lies_under
 from predtrace.jobs.model import Source, SourceFile
+from predtrace.report.text import counted
 
 T = TypeVar("T")
 _PARQUET_MAGIC = b"PAR1"
@@ -65,7 +66,8 @@ def check_snapshot(source: Source) -> None:
         except SourceError as error:
             raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
     if problems:
-        more = f" (and {len(problems) - 1} more changes)" if len(problems) > 1 else ""
+        rest = len(problems) - 1
+        more = f" (and {counted(rest, 'more change')})" if rest else ""
         raise SourceError(
             f"source {source.name} changed since the job ran: {problems[0]}{more}; {_RERUN}"
         )

@@ -10,7 +10,7 @@ import msgspec
 
 from predtrace.printable import one_line, printable
 from predtrace.report.rows import rows_data, rows_table
-from predtrace.report.text import duration, number
+from predtrace.report.text import counted, duration
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,8 +104,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
         """The answer as text: a heading, then a table of rows for every scan."""
         from rich.text import Text
 
-        rows = "row" if self.target_rows == 1 else "rows"
-        heading = f"Lineage of {number(self.target_rows)} output {rows} of job {self.job}: "
+        heading = f"Lineage of {counted(self.target_rows, 'output row')} of job {self.job}: "
         console.print(
             Text(heading, style="bold"), Text(self.label, style=_style(self.label)), sep="", end=""
         )
@@ -116,7 +115,8 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
             console.print(Text("The target is not in the output, so nothing led to it."))
         elif self.missing:
             numbers = ", ".join(map(str, self.missing))
-            console.print(Text(f"Not in the output: targets {numbers} (counted from 0)"))
+            targets = "target" if len(self.missing) == 1 else "targets"
+            console.print(Text(f"Not in the output: {targets} {numbers} (counted from 0)"))
         for scan in self.scans:
             _print_scan(scan, console)
         times = [f"{printable(step)} {duration(s)}" for step, s in self.timings.items()]
@@ -150,13 +150,12 @@ def evaluate_scan(
 def _print_scan(scan: ScanReport, console: Console) -> None:
     from rich.text import Text
 
-    rows = "row" if scan.count == 1 else "rows"
     label = printable(f"{scan.label} ({scan.reason})" if scan.reason else scan.label)
     console.print(
         Text.assemble(
             "\n",
             (printable(scan.name), "bold cyan"),
-            f": {number(scan.count)} {rows}, ",
+            f": {counted(scan.count, 'row')}, ",
             (label, _style(scan.label)),
             (f", {duration(scan.seconds)}", "dim"),
             (f", from {printable(', '.join(scan.paths))}", "dim"),
@@ -166,7 +165,7 @@ def _print_scan(scan: ScanReport, console: Console) -> None:
         console.print(rows_table(scan.rows, console.width))
         more = scan.count - scan.rows.num_rows
         if more > 0:
-            console.print(Text(f"and {number(more)} more rows", style="dim"))
+            console.print(Text(f"and {counted(more, 'more row')}", style="dim"))
 
 
 def _style(label: str) -> str:

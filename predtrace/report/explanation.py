@@ -15,7 +15,7 @@ from predtrace.jobs.model import StoredIntermediate, StoredResult
 from predtrace.printable import printable
 from predtrace.report.names import ColumnNames, scan_name
 from predtrace.report.operators import describe
-from predtrace.report.text import number, plain, size
+from predtrace.report.text import counted, plain, size
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 
@@ -179,7 +179,7 @@ class Explanation:
         fields = [("above", above, "")]
         for side, predicate in zip(_sides(len(step.below)), step.below, strict=True):
             below = self._names.predicate(predicate)
-            fields.append((side, "the same" if below == above else below, ""))
+            fields.append((side, "as above" if below == above else below, ""))
         verdict = f"{step.verdict}: {step.reason}" if step.reason else step.verdict
         fields.append(("verdict", verdict, _style(step.verdict)))
         if step.stored is not None:
@@ -218,10 +218,10 @@ class Explanation:
 
 def _size(data: dict[str, Any]) -> str:
     if data["stored_bytes"] is not None:
-        return f"{number(data['stored_rows'])} rows, {size(data['stored_bytes'])}"
+        return f"{counted(data['stored_rows'], 'row')}, {size(data['stored_bytes'])}"
     if data["estimated_bytes"] is None:
         return "unknown"
-    return f"about {number(data['estimated_rows'])} rows, {size(data['estimated_bytes'])}"
+    return f"about {counted(data['estimated_rows'], 'row')}, {size(data['estimated_bytes'])}"
 
 
 def _scan_fields(scan: ScanLineage, predicate: str) -> list[tuple[str, str, str]]:

@@ -37,6 +37,19 @@ def number(count: float | None) -> str:
     return "?" if count is None or not math.isfinite(count) else f"{round(count):,}"
 
 
+def counted(count: float | None, noun: str) -> str:
+    """A count of things for people: ``1 row``, ``2,767 rows``, ``? rows`` if unknown.
+
+    >>> counted(1, "more value"), counted(0, "column"), counted(2, "pass")
+    ('1 more value', '0 columns', '2 passes')
+    """
+    return f"{number(count)} {noun if count == 1 else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
 def plain(renderable: RenderableType, width: int = 100) -> str:
     """A rich renderable as plain text of the given width."""
     import io

@@ -185,6 +185,13 @@ def test_what_cannot_be_asked(run: Run, folder: Path) -> None:
     for positions in ([3], [-4], [(0, 0)], [()]):
         with pytest.raises(ArrayLineageError, match=r"there is no cell|a position has"):
             lineage.cells("e", positions)
+    for positions in ([0], [-1], [(0, 0)]):
+        with pytest.raises(
+            ArrayLineageError,
+            match=r"k \(int\) has no cells at positions: cells are the elements of array columns "
+            r"\(here: e\)",
+        ):
+            lineage.cells("k", positions)
     for column, problem in (("q", "no column q"), ("s", "2 columns s"), ("m", "m holds maps")):
         with pytest.raises(TargetError, match=problem):
             lineage.cells(column)

@@ -18,10 +18,11 @@ import pytest
 from typer.testing import CliRunner
 
 import predtrace
-from predtrace import doctor
+from predtrace import doctor, session
 from predtrace.cli import app
 from predtrace.errors import TargetError
 from predtrace.jobs.store import JobStore
+from predtrace.report.text import counted
 from tests.jobs.examples import example_job
 
 runner = CliRunner()
@@ -143,10 +144,10 @@ def test_an_answer_as_text(job: JobStandIn) -> None:
     assert "Lineage of 1 output row of job 20261121-093000-4f2a: superset" in text
     assert "orders: 3 rows, superset (the semi join: not proved)" in text
     assert "Note: spark was not used" in text
-    assert "Not in the output: targets 1" in text
+    assert "Not in the output: target 1 (" in text
     assert "[bold]no markup[/bold]" in text
     assert "two lines" in text
-    assert "and 1 more rows" in text
+    assert "and 1 more row\n" in text
     assert max(map(len, text.splitlines())) <= 120
 
 
@@ -182,6 +183,61 @@ def test_an_answer_as_parquet(job: JobStandIn, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert pq.read_table(out / "orders").num_rows == 3
     assert str(out) in result.stdout
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*args: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(session, "local_session", started)
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("command", ["run", "record", "explain"])
+@pytest.mark.parametrize("text", ["", " ;\n", "-- nothing here\n", "/* not\nyet */ ;"])
+def test_files_without_a_query_start_no_spark(tmp_path: Path, command: str, text: str) -> None:
+    (tmp_path / "q.sql").write_text(text)
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    result = runner.invoke(app, [command, str(tmp_path / "q.sql"), "--tables", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "q.sql holds no query; write one SELECT into it" in result.stderr
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_no_text_and_no_tables_start_no_spark(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text("SELECT 1 -- one\n")
+    arguments = [str(tmp_path / "q.sql"), "--tables", str(tmp_path)]
+    result = runner.invoke(app, ["explain", *arguments])
+    assert (result.exit_code, "holds no tables" in result.stderr) == (1, True)
+    (tmp_path / "q.sql").write_bytes(b"\xff\xfe\x00")
+    result = runner.invoke(app, ["explain", *arguments])
+    assert (result.exit_code, "cannot be read as text" in result.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("command", ["run", "record"])
+@pytest.mark.parametrize("below", ["", "lineage", "a/b"])
+def test_a_store_that_cannot_be_starts_no_spark(tmp_path: Path, command: str, below: str) -> None:
+    (tmp_path / "q.sql").write_text("SELECT 1")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    (tmp_path / "file").write_text("in the way")
+    arguments = [str(tmp_path / "q.sql"), "--tables", str(tmp_path)]
+    store = tmp_path / "file" / below
+    result = runner.invoke(app, [command, *arguments, "--store", str(store)])
+    assert result.exit_code == 1
+    assert "file cannot be written (Not a directory); choose another" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "q.sql", "t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "text"),
+    [(0, "row", "0 rows"), (1, "row", "1 row"), (1, "more row", "1 more row"),
+     (1200, "output row", "1,200 output rows"), (None, "row", "? rows"), (1, "pass", "1 pass"),
+     (2, "pass", "2 passes")],
+)  # fmt: skip
+def test_plurals(count: int | None, noun: str, text: str) -> None:
+    assert counted(count, noun) == text
 
 
 def test_jobs(tmp_path: Path) -> None:
@@ -256,6 +312,7 @@ def test_another_python_for_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_run_without_java_is_one_line(tmp_path: Path) -> None:
     """In a process of its own: one with a session needs no Java any more."""
     (tmp_path / "q.sql").write_text("SELECT 1")
+    (tmp_path / "t.csv").write_text("a\n1\n")
     arguments = ["run", str(tmp_path / "q.sql"), "--tables", str(tmp_path)]
     command = [sys.executable, "-c", "from predtrace.cli import main; main()", *arguments]
     environment = {**os.environ, "JAVA_HOME": str(tmp_path / "none")}

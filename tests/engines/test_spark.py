@@ -15,7 +15,7 @@ from predtrace.errors import EngineError
 from predtrace.jobs.model import Source
 from symbolic.expr import Column, Literal, call, conjunction, same
 from symbolic.types import LONG, STRING
-from tests.engines.tables import SETTINGS, param, request, source, targets
+from tests.engines.tables import SETTINGS, param, request, source, targets, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,3 +90,26 @@ def test_errors_of_spark_are_told_in_one_line(spark: SparkSession, tmp_path: Pat
     with pytest.raises(EngineError, match="Spark could not evaluate this") as caught:
         answer.count()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("users", "size", "tasks"),
+    [("200", 0, 2), ("200", 1_000_000_000, 63), ("200", 10**12, 200), ("1", 10**12, 1)],
+)
+def test_tasks_follow_what_is_read(
+    spark: SparkSession, tmp_path: Path, users: str, size: int, tasks: int
+) -> None:
+    """Two cores, and a task for 16 MB: never more tasks than the user's own setting."""
+    key = "spark.sql.shuffle.partitions"
+    own = spark.newSession()
+    own.conf.set(key, users)
+    write(tmp_path / "t.parquet", [K, NAME], [(1, "a"), (2, "b"), (2, "b")])
+    made = source("t", tmp_path / "t.parquet", [K, NAME])
+    large = [msgspec.structs.replace(file, size=size) for file in made.files]
+    given = targets([OUT_K], [(0, (2,)), (1, (1,))], numbered=True)
+    evaluation = SparkEngine(own).open(given, SETTINGS)
+    asked = request(msgspec.structs.replace(made, files=tuple(large)), [K], same(K, param(OUT_K)))
+    rows = evaluation.rows([asked, asked])
+    assert sorted(rows.row_ids().column("row").to_pylist()) == [0, 1, 2]
+    assert evaluation.session.conf.get(key) == str(tasks)
+    assert own.conf.get(key) == users

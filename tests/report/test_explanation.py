@@ -35,6 +35,7 @@ def test_every_operator_and_verdict_is_shown() -> None:
     for said in (
         "sort by o_orderpriority",
         "semi join on o_orderkey = l_orderkey",
+        "below as above",
         "right   l_orderkey = :o_orderkey@1",
         "verdict superset: not proved",
         "stored  intermediate 1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_EXPRESSION_ID = re.compile(r"#\d+L?\b")
+
+
 @dataclass(frozen=True)
 class SparkPipeline:
     """A pipeline as an operator graph, with what it takes to run it split.
 
-    `query` is the SQL text if known, else Spark's analyzed plan. `dataframe` is the
-    pipeline as the user gave it.
+    `query` is the SQL text if known, else Spark's analyzed plan, to read: without the ids
+    of its expressions. `dataframe` is the pipeline as the user gave it.
     """
 
     graph: OperatorGraph
@@ -145,12 +149,17 @@ def _read(pipeline: DataFrame, text: str | None) -> SparkPipeline:
         graph=graph,
         sources=sources,
         settings=translation.settings,
-        query=text or option(analyzed.origin().sqlText()) or str(analyzed.toString()),
+        query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
         dataframe=pipeline,
         spark=session,
         translation=translation,
         time_dependent=not settled.fastEquals(inlined),
     )
+
+
+def _to_read(plan: str) -> str:
+    """A plan's text without expression ids: ``k#12L`` is ``k``."""
+    return "DataFrame: " + _EXPRESSION_ID.sub("", plan)
 
 
 def _number_scans(translation: Translation) -> None:

@@ -37,7 +37,8 @@ def query_frame(spark: SparkSession, text: str) -> DataFrame:
         if _is_command(spark, plan):
             raise PredTraceError(
                 f"the text is no query but a command (Catalyst: {class_name(plan)}), which is not "
-                "run for its lineage; trace the query in it, and run the command by itself"
+                "run for its lineage; trace the SELECT in it, without what stands before it, and "
+                "run the command by itself"
                 f"{place(plan)}"
             )
     return spark.sql(text)

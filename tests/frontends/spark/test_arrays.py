@@ -58,7 +58,8 @@ FUNCTIONS = {
     "transform(n, x -> transform(x, y -> y + k))": "transform(n, x -> transform(x, y -> y + k))",
     "filter(a, x -> x > f)": "filter(a, x -> x > f)",
     "filter(b, (x, i) -> i > 0)": "filter(b, (x, i) -> i > 0)",
-    "zip_with(a, b, (x, y) -> coalesce(x, y))": "zip_with(a, b, (x, y) -> coalesce(x, cast(y)))",
+    "zip_with(a, b, (x, y) -> coalesce(x, y))":
+        "zip_with(a, b, (x, y) -> coalesce(x, cast(y as double)))",
     "exists(a, x -> x > f)": "array_exists(a, x -> x > f)",
     "forall(a, x -> x < 4)": "array_forall(a, x -> x < 4.0)",
     "aggregate(b, 0, (r, x) -> r + x, r -> r * k)":

@@ -166,6 +166,14 @@ def test_the_query_is_kept_as_written(read: Read) -> None:
     assert read("SELECT k FROM t;").query == "SELECT k FROM t;"
 
 
+def test_the_plan_of_a_frame_is_kept_readable(spark: SparkSession, read: Read) -> None:
+    frame = spark.table("t").groupBy("k").count().where("count > 1")
+    query = read_pipeline(frame, spark).query
+    assert query.startswith("DataFrame: Filter (count > ")
+    assert "Aggregate [k], [k, count(1) AS count]" in query
+    assert "#" not in query
+
+
 def test_correlated_conditions_see_both_sides(read: Read) -> None:
     graph = read("SELECT * FROM t WHERE EXISTS (SELECT * FROM u WHERE u.w > t.v)").graph
     (join,) = (o for o in graph.operators() if isinstance(o, SemiJoin))

@@ -72,6 +72,7 @@ def test_commands_are_refused_and_not_run(own: SparkSession, tmp_path: Path) -> 
                 read(command, own)
             assert "no query but a command" in str(caught.value)
             assert f"(Catalyst: {name})" in str(caught.value)
+            assert "trace the SELECT in it" in str(caught.value)
             assert "\n" not in str(caught.value)
     assert state() == before
 
