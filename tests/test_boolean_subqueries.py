@@ -74,6 +74,59 @@ NEGATIONS = (
     "NOT (a + 1 IN (SELECT c FROM u) AND NOT (id IN (SELECT a FROM s) OR b = 'w'))",
     "CASE WHEN NOT (a IN (SELECT a FROM s) AND id > 0) THEN id > 1 ELSE id = 2 END",
 )
+IN_CONDITIONS: dict[str, tuple[Expected, tuple[str, ...]]] = {
+    # A padded row is no pair: what its subquery matches is not its lineage, and u a superset.
+    "SELECT r.id, s.id AS s FROM r LEFT JOIN s "
+    "ON r.id = s.id AND (r.id = 3 OR NOT EXISTS (SELECT 1 FROM u WHERE u.a = r.a))": (
+        {
+            (0, None): {"r": [0]},
+            (1, None): {"r": [1]},
+            (2, None): {"r": [2]},
+            (3, 3): {"r": [3], "s": [3]},
+            (4, 4): {"r": [4], "s": [4]},
+        },
+        ("u",),
+    ),
+    "SELECT s.id, r.id AS r FROM s FULL JOIN r ON r.id = s.id AND s.c < (SELECT max(c) FROM u)": (
+        {
+            (0, 0): {"r": [0], "s": [0], "u": [0]},
+            (1, None): {"s": [1]},
+            (2, 2): {"r": [2], "s": [2], "u": [0]},
+            (3, None): {"s": [3]},
+            (4, None): {"s": [4]},
+            (5, None): {"s": [5]},
+            (None, 1): {"r": [1]},
+            (None, 3): {"r": [3]},
+            (None, 4): {"r": [4]},
+        },
+        ("u",),
+    ),
+    # Asked of the side that is padded, it decides about pairs alone.
+    "SELECT r.id, s.id AS s FROM s RIGHT JOIN r "
+    "ON r.id = s.id AND EXISTS (SELECT 1 FROM u WHERE u.a = s.a)": (
+        {
+            (0, 0): {"r": [0], "s": [0], "u": [0]},
+            (1, 1): {"r": [1], "s": [1], "u": [0]},
+            (2, 2): {"r": [2], "s": [2], "u": [1, 2]},
+            (3, None): {"r": [3]},
+            (4, None): {"r": [4]},
+        },
+        (),
+    ),
+    # Computed before the join it belongs to the row, with or without a partner.
+    "SELECT q.id, s.id AS s FROM (SELECT id, EXISTS (SELECT 1 FROM u WHERE u.a = r.a) AS e FROM r) "
+    "AS q LEFT JOIN s ON q.id = s.id AND NOT e": (
+        {
+            (0, None): {"r": [0], "u": [0]},
+            (1, None): {"r": [1], "u": [0]},
+            (2, None): {"r": [2], "u": [1, 2]},
+            (3, 3): {"r": [3], "s": [3]},
+            (4, 4): {"r": [4], "s": [4]},
+        },
+        (),
+    ),
+}
+"""Subqueries in the condition of an outer join, with the scans that are supersets."""
 
 SEEDS = (17, 18, 21, 22)
 """Of random conditions."""
@@ -90,6 +143,12 @@ def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sp
 @pytest.mark.parametrize("statement", CASES)
 def test_rows(session: SparkSession, tmp_path: Path, statement: str) -> None:
     check(session.sql(statement), CASES[statement], tmp_path)
+
+
+@pytest.mark.parametrize("statement", IN_CONDITIONS)
+def test_conditions_of_outer_joins(session: SparkSession, tmp_path: Path, statement: str) -> None:
+    expected, supersets = IN_CONDITIONS[statement]
+    check(session.sql(statement), expected, tmp_path, supersets=supersets)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -16,6 +16,7 @@ from predtrace.inference.plan import (
 from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.sizes import Sizes
+from predtrace.inference.unpaired import with_unpaired_rows
 from predtrace.inference.zeros import with_blurred_zeros
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
@@ -92,7 +93,9 @@ class _Inference:
             aggregates=self._aggregates,
             scans=with_blurred_zeros(
                 self._graph,
-                sorted(self._scans, key=lambda scan: self._order(scan.node)),
+                with_unpaired_rows(
+                    self._graph, sorted(self._scans, key=lambda scan: self._order(scan.node))
+                ),
                 self._intermediates,
             ),
             intermediates=tuple(self._intermediates),

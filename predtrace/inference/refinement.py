@@ -36,6 +36,7 @@ from predtrace.inference.precise import Pushdown, Visit, row_selection
 from predtrace.inference.reduction import Ties, fully_reduced
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.replay import sufficient
+from predtrace.inference.unpaired import with_unpaired_rows
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
 from pushdown.rules.groups import attains
@@ -78,14 +79,17 @@ class _Refinement:
         return RefinedPlan(
             aggregates=self._aggregates,
             sets=tuple(sets[node] for node in order),
-            scans=tuple(
-                msgspec.structs.replace(
-                    scan,
-                    predicate=sets[scan.node].predicate,
-                    label=PRECISE if scan.node in reduced else scan.label,
-                    reason="" if scan.node in reduced else scan.reason,
-                )
-                for scan in naive.scans
+            scans=with_unpaired_rows(
+                self._graph,
+                (
+                    msgspec.structs.replace(
+                        scan,
+                        predicate=sets[scan.node].predicate,
+                        label=PRECISE if scan.node in reduced else scan.label,
+                        reason="" if scan.node in reduced else scan.reason,
+                    )
+                    for scan in naive.scans
+                ),
             ),
             acyclic=acyclic,
         )
