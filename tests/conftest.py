@@ -35,6 +35,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             f'"-Dlog4j2.configurationFile={log4j}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
         ),
         "spark.sql.codegen.wholeStage": "false",
+        # Every hash table begins with a page, of up to 64 MB otherwise, which is filled with zeros.
+        "spark.buffer.pageSize": "1m",
         "spark.sql.adaptive.enabled": "false",
     }
     builder = SparkSession.builder.master("local[2]").appName("predtrace-tests")

@@ -25,6 +25,7 @@ _SETTINGS = {
     "spark.master": "local[1]",
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "1",
+    "spark.buffer.pageSize": "1m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",

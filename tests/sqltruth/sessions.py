@@ -18,12 +18,14 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "1",
+    # Every hash table begins with a page, of up to 64 MB otherwise, which is filled with zeros.
+    "spark.buffer.pageSize": "1m",
     # Compiling code for a handful of rows costs more than running the query.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.extraJavaOptions": (
-        f'"-Dlog4j2.configurationFile={LOG4J}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+        f'"-Dlog4j2.configurationFile={LOG4J}" -XX:+UseSerialGC -Xms2g -Xmn1g -XX:ReservedCodeCacheSize=256m'
     ),
 }
 
