@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark import read_pipeline
 from tests.boolean_queries import condition, lineage
 from tests.byhand import TABLES, Expected, check, register
@@ -149,6 +150,19 @@ def test_rows(session: SparkSession, tmp_path: Path, statement: str) -> None:
 def test_conditions_of_outer_joins(session: SparkSession, tmp_path: Path, statement: str) -> None:
     expected, supersets = IN_CONDITIONS[statement]
     check(session.sql(statement), expected, tmp_path, supersets=supersets)
+
+
+def test_a_subquery_that_spark_cannot_plan_is_refused(session: SparkSession) -> None:
+    """Spark accepts it, and finds out when it optimizes: so does predtrace."""
+    from pyspark.errors import AnalysisException
+
+    frame = session.sql(
+        "SELECT r.id FROM r JOIN s ON (r.id, s.c) IN (SELECT u.id, c FROM u WHERE u.a = r.a)"
+    )
+    with pytest.raises(AnalysisException, match="cannot reference both join inputs"):
+        frame.collect()
+    with pytest.raises(UnsupportedOperatorError, match="cannot run this query"):
+        read_pipeline(frame, session)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -144,9 +144,18 @@ class Normalizer:
             return plan
         if rule == _TO_JOINS:
             self.compared.update(comparisons(plan, self.jvm))
-        after = rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)
+        after = self._rewritten(rule, plan)
         unchanged = after.fastEquals(plan) or _leaf_count(after) != _leaf_count(plan)
         return plan if unchanged else after
+
+    def _rewritten(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)
+        except AnalysisException as error:
+            # Some queries are refused by Spark not when it reads them, but when it plans them.
+            raise UnsupportedOperatorError(f"Spark cannot run this query: {error}") from error
 
     def _rule(self, name: str) -> JavaObject:
         return singleton(self.jvm, f"{CATALYST}.{name}")
