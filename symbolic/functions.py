@@ -96,6 +96,9 @@ FUNCTIONS: dict[str, Function] = {
             add="a + b in the result type",
             subtract="a - b in the result type",
             multiply="a * b in the result type",
+            try_add="a + b, NULL where that wraps",
+            try_subtract="a - b, NULL where that wraps",
+            try_multiply="a * b, NULL where that wraps",
             divide="a / b in the result type",
             integer_divide="a DIV b",
             remainder="a % b, sign of a",
@@ -120,6 +123,8 @@ FUNCTIONS: dict[str, Function] = {
             check_overflow="the decimal in the result type, or NULL",
             # casts
             cast="convert to the result type (NULL where it fails)",
+            try_cast="convert as in ANSI mode, NULL where that fails",
+            to_number="number from text by a pattern, NULL where it does not match",
             # strings
             like="SQL LIKE; the arguments are value, pattern and escape character",
             ilike="LIKE without regard to case",
@@ -227,6 +232,9 @@ AGGREGATES: dict[str, Aggregate] = {
             "count", False, "number of rows whose arguments are not NULL (all rows without any)"
         ),
         Aggregate("sum", False, "sum, NULL for none"),
+        Aggregate(
+            "try_sum", False, "sum, NULL for none and where adding the rows leaves the range"
+        ),
         Aggregate("avg", False, "mean, NULL for none"),
         Aggregate("min", True, "smallest value"),
         Aggregate("max", True, "largest value"),

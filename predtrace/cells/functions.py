@@ -275,7 +275,7 @@ _WHOLE = Rule("all cells of the array, and the other arguments", _everything)
 RULES: dict[str, Rule] = {
     "transform": Rule("the element in the same place, and what the function captures", transformed),
     "zip_with": Rule("the elements in the same place, and what the function captures", zipped),
-    "cast": Rule("the cell in the same place", _same_place),
+    **dict.fromkeys(("cast", "try_cast"), Rule("the cell in the same place", _same_place)),
     "reverse": Rule("the cell that was moved there", _reverse),
     "concat": Rule("the cell that was copied", _concat),
     "slice": Rule(

@@ -83,7 +83,7 @@ def _duckdb_count_if(
 
 DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
     "count": _duckdb_count,
-    "sum": _spelled("sum"),
+    **dict.fromkeys(("sum", "try_sum"), _spelled("sum")),
     "avg": _duckdb_avg,
     "min": _spelled("min"),
     "max": _spelled("max"),
@@ -92,16 +92,6 @@ DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
     "count_if": _duckdb_count_if,
 }
 """Aggregate id to its spelling in DuckDB."""
-
-SPARK_AGGREGATES: dict[str, AggregateSpelling] = {
-    name: _spelled(name)
-    for name in (
-        "count", "sum", "avg", "min", "max", "stddev_samp", "stddev_pop", "var_samp", "var_pop",
-        "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "median", "percentile",
-        "count_if",
-    )
-}  # fmt: skip
-"""Aggregate id to its spelling in Spark SQL: its own names."""
 
 
 def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
@@ -116,6 +106,18 @@ def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | Non
     return exp.TryCast(this=total, to=sql_type(LONG, "spark"), safe=True)
 
 
+SPARK_AGGREGATES: dict[str, AggregateSpelling] = {
+    **{
+        name: _spelled(name)
+        for name in (
+            "count", "sum", "avg", "min", "max", "stddev_samp", "stddev_pop", "var_samp",
+            "var_pop", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "median",
+            "percentile", "count_if",
+        )
+    },
+    "try_sum": _try_sum,
+}  # fmt: skip
+"""Aggregate id to its spelling in Spark SQL: its own names."""
 SPARK_TRY_AGGREGATES: dict[str, AggregateSpelling] = {
     **SPARK_AGGREGATES,
     "sum": _try_sum,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from predtrace.engines.exact_division import always_exact, divisible
 from predtrace.engines.predicates import family
 from predtrace.jobs.model import EngineSettings
@@ -271,6 +273,11 @@ def _coalesce(call: Call, settings: EngineSettings) -> str | None:
     return None if len(types) <= 1 else "its arguments differ in type"
 
 
+def _as_in_ansi(condition: Condition) -> Condition:
+    """The condition, under ANSI whatever the job's mode is."""
+    return lambda call, settings: condition(call, replace(settings, ansi=True))
+
+
 FAITHFUL: dict[str, Condition] = {
     **dict.fromkeys(("and", "or", "not", "is_null", "is_not_null"), _always),
     **dict.fromkeys(("eq", "lt", "le", "gt", "ge", "nullsafe_eq", "in"), _comparison),
@@ -279,8 +286,10 @@ FAITHFUL: dict[str, Condition] = {
     "coalesce": _coalesce,
     "is_nan": _of_float,
     **dict.fromkeys(("add", "subtract", "multiply", "negate", "abs"), _arithmetic),
+    **dict.fromkeys(("try_add", "try_subtract", "try_multiply"), _as_in_ansi(_arithmetic)),
     "divide": _division,
     "cast": _cast,
+    "try_cast": _as_in_ansi(_cast),
     "check_overflow": _cast,
     "like": _like,
     **dict.fromkeys(("starts_with", "ends_with", "contains", "length", "concat"), _text),
@@ -317,7 +326,7 @@ UNFAITHFUL: dict[str, str] = {
     **dict.fromkeys(("hash", "xxhash64"), "the hash function is Spark's own"),
     **dict.fromkeys(("ilike", "upper", "lower", "initcap", "reverse", "ascii"), _UNICODE),
     **dict.fromkeys(("lpad", "rpad", "translate", "repeat", "position", "concat_ws"), _UNPROVEN),
-    **dict.fromkeys(("md5", "sha2"), _UNPROVEN),
+    **dict.fromkeys(("md5", "sha2", "to_number"), _UNPROVEN),
     **dict.fromkeys(("hour", "minute", "second"), _ZONES),
     **dict.fromkeys(("timestamp_add_interval", "timestamp_diff", "trunc_timestamp"), _ZONES),
     **dict.fromkeys(("months_between", "next_day", "trunc_date", "make_date"), _UNPROVEN),

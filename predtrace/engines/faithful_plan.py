@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from predtrace.engines.aggregates_sql import COUNT_TYPE, sum_type
 from predtrace.engines.exact_division import divisible
 from predtrace.engines.faithful import comparable, readable, unfaithful
@@ -201,6 +203,7 @@ FAITHFUL_AGGREGATES: dict[str, AggregateCondition] = {
     **dict.fromkeys(("count", "count_if", "bool_and", "bool_or"), _always),
     **dict.fromkeys(("min", "max"), _ordered),
     "sum": _sum,
+    "try_sum": lambda call, settings: _sum(call, replace(settings, ansi=True)),
     "avg": _avg,
 }
 """Aggregate id to the condition under which DuckDB is exact."""

@@ -1,8 +1,10 @@
-"""Whether sums of integers as doubles can be repeated: where no partial sum is rounded.
+"""Whether sums of integers can be repeated: where no partial sum is rounded or overflows.
 
 ``avg(n)`` adds integers as doubles. Up to `EXACT_INTEGERS` a double holds every integer; if the
 absolute values of a group's integers add up to no more, all partial sums are exact, and so are
 the whole sum and the mean's dividend, in whatever order and however split they are added.
+``try_sum(n)`` of bigints is NULL if any partial sum overflows: none does where they add up to no
+more than the greatest.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from predtrace.engines.dialects import Dialect
 from predtrace.engines.literals import number
 from predtrace.engines.relational import plan_query
 from predtrace.errors import NonDeterministicError
-from predtrace.inference.repeating import EXACT_INTEGERS, summed_integers
+from predtrace.inference.repeating import summed_integers
 from pushdown.graph import OperatorGraph
 from pushdown.operators import AggregateCall, Aggregation, GroupBy
 from symbolic.expr import Call, Column, Expr
@@ -35,7 +37,7 @@ def refuse_rounding(
     scans: Mapping[int, exp.Expr],
     value: Callable[[exp.Query], Any],
 ) -> None:
-    """Raise NonDeterministicError if sums under the node may be rounded; `value` runs a query.
+    """Raise NonDeterministicError if sums under the node depend on order; `value` runs a query.
 
     `scans` as for `relational.plan_query`. They must have all rows of the groups that matter;
     of other groups some rows may be missing.
@@ -49,37 +51,37 @@ def refuse_rounding(
             where = f" ({operator.origin.text})" if operator.origin else ""
             raise NonDeterministicError(
                 f"operator {inner}, GroupBy{where}, adds integers beyond 2^53 as floating-point "
-                "numbers, which depends on the order of the rows, and the job has not stored what "
-                "it gave; run the pipeline with keep='inline'"
+                "numbers, or beyond 2^63 with try_sum, which depends on the order of the rows, and "
+                "the job has not stored what it gave; run the pipeline with keep='inline'"
             )
 
 
-def _sums(graph: OperatorGraph, operator: GroupBy) -> Iterator[Aggregation]:
-    """For each aggregate that adds integers as doubles, the sum of their absolute values."""
+def _sums(graph: OperatorGraph, operator: GroupBy) -> Iterator[tuple[Aggregation, int]]:
+    """For each such aggregate the sum of the absolute values, and what it may be at most."""
     free = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
-    for place, (call, integer) in enumerate(summed_integers(operator)):
+    for place, (call, integer, most) in enumerate(summed_integers(operator)):
         size: Expr = Call("abs", (Call("cast", (integer,), _WIDE),), _WIDE)
         total = AggregateCall("sum", (size,), _WIDE, filter=call.filter)
-        yield Aggregation(Column(free + place, "size", _WIDE), total)
+        yield Aggregation(Column(free + place, "size", _WIDE), total), most
 
 
 def _exceeding(
     graph: OperatorGraph,
     operator: GroupBy,
-    sums: tuple[Aggregation, ...],
+    sums: tuple[tuple[Aggregation, int], ...],
     dialect: Dialect,
     scans: Mapping[int, exp.Expr],
 ) -> exp.Query:
-    """Whether one of the sums exceeds what doubles hold, in some group."""
-    sized = msgspec.structs.replace(operator, aggregations=sums)
+    """Whether one of the sums exceeds what it may be, in some group."""
+    sized = msgspec.structs.replace(operator, aggregations=tuple(each for each, _ in sums))
     below = (graph[node] for node in graph.top_down(operator.input))
     groups = plan_query(OperatorGraph((sized, *below), operator.id), operator.id, dialect, scans)
     greatest = (
         exp.GT(
             this=exp.Max(this=exp.column(physical_name(aggregation.column.id))),
-            expression=number(EXACT_INTEGERS),
+            expression=number(most),
         )
-        for aggregation in sums
+        for aggregation, most in sums
     )
     exceeding = exp.Coalesce(this=exp.or_(*greatest), expressions=[exp.false()])
     return exp.select(exp.alias_(exceeding, "exceeding")).from_(groups.subquery("groups"))

@@ -36,6 +36,11 @@ def _char_pad(call: Call, args: Args) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=too_short, true=padded)], default=text.copy())
 
 
+def try_cast(call: Call, args: Args) -> exp.Expr:
+    """CAST by ANSI's rules, NULL where it fails."""
+    return exp.TryCast(this=args[0], to=sql_type(call.type, "spark"), safe=True)
+
+
 def _trim(position: str | None) -> Builder:
     def build(call: Call, args: Args) -> exp.Expr:
         if len(args) == 1:
@@ -130,6 +135,9 @@ SPARK: dict[str, Spelling] = {
     "add": infix(exp.Add),
     "subtract": infix(exp.Sub),
     "multiply": infix(exp.Mul),
+    "try_add": "try_add",
+    "try_subtract": "try_subtract",
+    "try_multiply": "try_multiply",
     "divide": infix(exp.Div),
     "integer_divide": infix(exp.IntDiv),
     "remainder": infix(exp.Mod),
@@ -153,6 +161,8 @@ SPARK: dict[str, Spelling] = {
     "decimal_of": _decimal_of,
     "check_overflow": build_cast("spark"),
     "cast": build_cast("spark"),
+    "try_cast": try_cast,
+    "to_number": "try_to_number",
     "like": build_like(exp.Like),
     "ilike": build_like(exp.ILike),
     "rlike": "regexp_like",

@@ -16,8 +16,7 @@ from sqlglot import exp
 
 from predtrace.engines.aggregates_sql import SPARK_AGGREGATES, SPARK_TRY_AGGREGATES
 from predtrace.engines.dialects import Dialect
-from predtrace.engines.literals import sql_type
-from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.spark_sql import SPARK, try_cast
 from predtrace.engines.sql import named
 from symbolic.expr import Call, Literal
 from symbolic.types import (
@@ -42,18 +41,14 @@ _SIMPLE = (Boolean, Integer, Float, Decimal, String, Binary, Null)
 _NUMERIC = (Integer, Float, Decimal, Null)
 
 
-def _try_cast(call: Call, args: Args) -> exp.Expr:
-    return exp.TryCast(this=args[0], to=sql_type(call.type, "spark"), safe=True)
-
-
 TRY: dict[str, Spelling] = {
     "add": "try_add",
     "subtract": "try_subtract",
     "multiply": "try_multiply",
     "divide": "try_divide",
     "remainder": "try_mod",
-    "cast": _try_cast,
-    "check_overflow": _try_cast,
+    "cast": try_cast,
+    "check_overflow": try_cast,
 }
 """Function id to how Spark spells it so that it gives NULL where ANSI mode fails."""
 
@@ -90,6 +85,7 @@ _TOTAL: dict[str, Condition] = {
             "normalize_float", "starts_with", "ends_with", "contains", "substring", "upper",
             "lower", "initcap", "trim", "ltrim", "rtrim", "char_pad", "length", "concat",
             "replace", "translate", "reverse", "position", "instr", "ascii", "md5", "sha2",
+            "try_add", "try_subtract", "try_multiply", "to_number",
             "year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year",
             "date_diff", "get_field", "get_item", "array_size", "array_contains",
             "array_position", "make_array", "make_struct", "concat_ws", "hash", "xxhash64",
@@ -97,7 +93,7 @@ _TOTAL: dict[str, Condition] = {
         _always,
     ),
     **dict.fromkeys(("like", "ilike"), _without_escapes),
-    **dict.fromkeys(("cast", "check_overflow"), _simple),
+    **dict.fromkeys(("cast", "try_cast", "check_overflow"), _simple),
 }  # fmt: skip
 """Functions that never fail in either mode, spelled as `TRY` where that has them."""
 _TOTAL_WITHOUT_ANSI: dict[str, Condition] = {

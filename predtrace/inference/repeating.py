@@ -2,8 +2,9 @@
 
 A limit repeats where no rows that differ tie at its cut. Adding floating-point numbers depends
 on the order of the rows, unless they are integers whose absolute values add up to at most
-`EXACT_INTEGERS`: then every partial sum is an integer that a double holds exactly. Both are
-for the data to say: engines look before they replay.
+`EXACT_INTEGERS`: then every partial sum is an integer that a double holds exactly. `try_sum` of
+bigints is NULL if a partial sum leaves their range; none does if the absolute values add up to at
+most `GREATEST`. All of that is for the data to say: engines look before they replay.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from pushdown.graph import OperatorGraph
 from pushdown.operators import AggregateCall, GroupBy, Limit, Operator
 from symbolic.expr import Call, Expr
 from symbolic.functions import AGGREGATES
-from symbolic.types import Float, Integer
+from symbolic.types import LONG, Float, Integer
 
 EXACT_INTEGERS = 2**53
 """Doubles hold every integer up to here."""
-_ADDING = ("sum", "avg")
+GREATEST = 2**63 - 1
+"""The greatest bigint."""
+_ADDING = ("sum", "avg", "try_sum")
 _OF_SORTED = ("median", "percentile")
 """Aggregates of the sorted values: no order of rows matters to them."""
 
@@ -39,12 +42,15 @@ def unrepeatable(graph: OperatorGraph, top: int, *, for_sure: bool = False) -> t
     return tuple(op for op in found if not (for_sure and _may_repeat(op)))
 
 
-def summed_integers(operator: GroupBy) -> Iterator[tuple[AggregateCall, Expr]]:
-    """The aggregates that add integers as doubles, with the expressions of these integers."""
+def summed_integers(operator: GroupBy) -> Iterator[tuple[AggregateCall, Expr, int]]:
+    """The aggregates that add integers in a way that their order may matter to.
+
+    With each the expression of these integers, and what their absolute values may add up to.
+    """
     for aggregation in operator.aggregations:
         call = aggregation.call
-        if isinstance(call.type, Float) and (value := _added_integer(call)) is not None:
-            yield call, value
+        if _depends_on_order(call) and (value := _added_integer(call)) is not None:
+            yield call, value, EXACT_INTEGERS if isinstance(call.type, Float) else GREATEST
 
 
 def _may_repeat(operator: Operator) -> bool:
@@ -55,6 +61,8 @@ def _may_repeat(operator: Operator) -> bool:
 
 
 def _depends_on_order(call: AggregateCall) -> bool:
+    if call.function == "try_sum":
+        return call.args[0].type == LONG
     if not isinstance(call.type, Float) or AGGREGATES[call.function].attained:
         return False
     of_floats = any(isinstance(arg.type, Float) for arg in call.args)

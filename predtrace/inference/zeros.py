@@ -92,6 +92,6 @@ def _tells(call: Call) -> bool:
     given = [arg.type for arg in call.args if not isinstance(arg, Lambda)]
     if not any(map(has_floats, given)):
         return False
-    if call.function == "cast":
+    if call.function in ("cast", "try_cast"):
         return not isinstance(given[0], Float) or isinstance(call.type, String)
     return call.function not in _SAME_FOR_EQUALS

@@ -144,6 +144,8 @@ def _by_function(names: Mapping[str, str]) -> dict[str, str]:
     found = defaultdict(list)
     for name, function in names.items():
         found[function].append(f"`{name}`")
+        if function in functions_table.TRIED:
+            found[functions_table.TRIED[function]].append(f"`{name}` in TRY mode")
     return {function: ", ".join(sorted(classes)) for function, classes in found.items()}
 
 

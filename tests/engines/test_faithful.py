@@ -183,8 +183,18 @@ def cases() -> list[Call]:
         found += [of("in", *pair, pair[1])]
         found += [of(f, *pair, type=pair[0].type) for f in ("greatest", "least", "nullif")]
         found += [of("is_null", pair[0]), of("is_not_null", pair[0])]
-    found += _arithmetic() + _casts() + _texts() + _dates()
+    found += _arithmetic() + _casts() + _texts() + _dates() + _tried()
     return found
+
+
+def _tried() -> list[Call]:
+    """What wraps without ANSI, and what is NULL there."""
+    found = [
+        of(f"try_{f}", col(f"{kind}_a"), col(f"{kind}_b"), type=VALUES[kind][0])
+        for f in ("add", "subtract", "multiply")
+        for kind in ("small", "whole", "tiny")
+    ]
+    return found + [msgspec.structs.replace(call, function="try_cast") for call in _casts()]
 
 
 def _arithmetic() -> list[Call]:

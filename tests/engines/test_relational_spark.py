@@ -139,7 +139,7 @@ def calls() -> list[AggregateCall]:
     found += [AggregateCall("count", COLUMNS[2:4], LONG, distinct) for distinct in (False, True)]
     for column in COLUMNS:
         for function in AGGREGATES:
-            if function in ("sum", "avg") and not is_numeric(column.type):
+            if function in ("sum", "try_sum", "avg") and not is_numeric(column.type):
                 continue
             if function in ("bool_and", "bool_or", "count_if") and column.type != BOOLEAN:
                 continue

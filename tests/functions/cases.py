@@ -94,10 +94,14 @@ TEMPLATES: dict[str, str] = {
     "is_null": "{all} IS NULL",
     "is_not_null": "{all} IS NOT NULL",
     "is_nan": "isnan({float}); isnan({i32|d5|num})",
-    "add": "{number} + {=}; {some} + {some}; try_add({number}, {=}); {i32} + 1; {d38} + 0.5"
-    "; {num} + 1; try_add({i64}, 1L)",
-    "subtract": "{number} - {=}; {some} - {some}; try_subtract({number}, {=}); 1 - {d5}",
-    "multiply": "{number} * {=}; {some} * {some}; try_multiply({number}, {=}); {d18} * 2",
+    "add": "{number} + {=}; {some} + {some}; try_add({decimal|float}, {=}); {i32} + 1"
+    "; {d38} + 0.5; {num} + 1",
+    "subtract": "{number} - {=}; {some} - {some}; try_subtract({decimal|float}, {=}); 1 - {d5}",
+    "multiply": "{number} * {=}; {some} * {some}; try_multiply({decimal|float}, {=}); {d18} * 2",
+    "try_add": "try_add({integer}, {=}); try_add({i64}, 1L); try_add({i64}, {i32} + 1)"
+    "; try_add({i32} + {i32}, 1) + 1; try_add({d38}, {d18})",
+    "try_subtract": "try_subtract({integer}, {=}); try_subtract(0, {i32})",
+    "try_multiply": "try_multiply({integer}, {=}); try_multiply({i64}, 3)",
     "divide": "{number} / {=}; {some} / {some}; try_divide({number}, {=}); {d5} / 3; {i32} / 0",
     "integer_divide": "{number} DIV {=}; {i64} DIV {d5|i32}; {i32} DIV 2; {ds} DIV {=}"
     "; {ym} DIV {=}",
@@ -119,6 +123,10 @@ TEMPLATES: dict[str, str] = {
     "bit_or": "{integer} | {=}",
     "bit_xor": "{integer} ^ {=}",
     "cast": "",
+    "try_cast": "try_cast({text} AS INT); try_cast(try_cast({i64} AS INT) AS TINYINT)"
+    "; try_cast(CAST({i64} AS INT) AS SMALLINT); CAST(try_cast({f64} AS BIGINT) AS INT)",
+    "to_number": "to_number({num}, '9'); try_to_number({num}, '9'); try_to_number({num}, '999.99')"
+    "; try_to_number({num}, 'S999'); to_number({text}, '9G999'); try_to_number({text}, '999PR')",
     "like": _each("{text} LIKE '%s'", _PATTERNS)
     + "; {text} LIKE {text}; {text} LIKE 'a/_b' ESCAPE '/'; {text} LIKE {num}; {pad} LIKE 'a%'"
     "; {text} LIKE ALL ('a%', '%b'); {text} LIKE ANY ('a%', '%b'); {text} NOT LIKE 'a%'",
@@ -175,10 +183,13 @@ TEMPLATES: dict[str, str] = {
     "hour": "hour({time}); extract(HOUR FROM {ds})",
     "minute": "minute({time}); extract(MINUTE FROM {ds})",
     "second": "second({time}); extract(SECOND FROM {ts|ntz}); extract(SECOND FROM {ds})",
-    "date_add": "date_add({day}, {i8|i32}); date_add({ts|ntz}, 1); {day} + 1; date_add({day}, 31)",
-    "date_sub": "date_sub({day}, {i8|i32}); {day} - 1; date_sub({ts}, 31)",
+    "date_add": "try_add({day}, {i32}); try_add({day}, {i32} + 1)"
+    "; date_add({day}, {i8|i32}); date_add({ts|ntz}, 1); {day} + 1; date_add({day}, 31)",
+    "date_sub": "date_sub({day}, {i8|i32}); {day} - 1; date_sub({ts}, 31)"
+    "; try_subtract({day}, {i32})",
     "date_diff": "datediff({day}, {day}); datediff({ts}, {ntz})",
     "date_add_interval": "{day} + {ym}; {day} + INTERVAL '1' MONTH; {day} - INTERVAL '13' MONTH"
+    "; try_add({day}, {ym})"
     "; {day} + INTERVAL '1' DAY; {day} - INTERVAL '30' DAY; {day} - {ym}"
     "; {day} + make_interval(0, 1)",
     "timestamp_add_interval": "{ts|ntz} + {ym|ds}; {ts|ntz} - {ym|ds}; {ts|ntz} + INTERVAL '1' DAY"

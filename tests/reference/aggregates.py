@@ -153,6 +153,7 @@ def _percentile(values: Values, aggregate: AggregateCall) -> float | None:
 AGGREGATES: dict[str, Callable[[Values, AggregateCall], Any]] = {
     "count": lambda values, aggregate: len(values),
     "sum": _sum,
+    "try_sum": _sum,
     "avg": _avg,
     "min": _extreme(min),
     "max": _extreme(max),

@@ -15,13 +15,13 @@ def result_type(function: str, argument: DataType) -> DataType:
     match function, argument:
         case ("min" | "max", _):
             return argument
-        case ("sum", Decimal(precision, scale)):
+        case ("sum" | "try_sum", Decimal(precision, scale)):
             return Decimal(min(precision + 10, 38), scale)
         case ("avg", Decimal(precision, scale)):
             return Decimal(min(precision + 4, 38), min(scale + 4, 38))
         case ("avg", _):
             return DOUBLE
-        case ("sum", _):
+        case ("sum" | "try_sum", _):
             return argument if argument == DOUBLE else LONG
         case ("bool_and" | "bool_or", _):
             return BOOLEAN

@@ -152,9 +152,10 @@ def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
     if name is None:
         raise refusal(function)
     reader.check_captured(function)
-    if name in ("sum", "avg"):
-        reader.check_mode(function)
     args = reader.arguments(function)
+    kind = reader.asked(function, name, args).type
+    if name in ("sum", "avg"):
+        name = reader.in_mode(function, name, kind)
     if name == "percentile":
         args = _percentile(function, args)
     if name == "count" and all(isinstance(a, Literal) and a.value is not None for a in args):
@@ -167,7 +168,7 @@ def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
     return AggregateCall(
         function=name,
         args=args,
-        type=reader.asked(function, name, args).type,
+        type=kind,
         # Repetitions never change a minimum, and min/max have lineage rules of their own.
         distinct=distinct and name not in ("min", "max"),
         filter=reader.read(filters[0]) if filters else None,

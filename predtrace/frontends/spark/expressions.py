@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
 from predtrace.frontends.spark.catalyst import place
@@ -20,7 +22,8 @@ from predtrace.frontends.spark.literals import read_array, read_literal
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
-from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable, conjunction
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable, conjunction, walk
+from symbolic.functions import FUNCTIONS, Nulls
 
 _STRICT = frozenset(
     {"not", "and", "or", "in", "eq", "lt", "le", "gt", "ge", "like", "starts_with"}
@@ -74,8 +77,11 @@ class ExpressionReader:
         kind = value_type(node, json.loads(node.handle.dataType().json()))
         return Call(function, args, kind, bool(node.handle.nullable()))
 
-    def check_mode(self, node: Node) -> None:
-        """Refuse an evaluation mode (ANSI, legacy, try; decimals) that is not the session's."""
+    def in_mode(self, node: Node, function: str, kind: t.DataType) -> str:
+        """The function of this type that it is in the expression's evaluation mode.
+
+        Refuses a mode (ANSI, legacy, try; decimals) that is not the session's.
+        """
         holder = node.handle
         if "evalContext" in node.fields:
             holder = holder.evalContext()
@@ -83,13 +89,17 @@ class ExpressionReader:
             self._check_setting(node, table.PRECISION_LOSS, loses)
         mode = str(holder.evalMode().toString())
         expected = "ANSI" if self.settings.ansi else "LEGACY"
-        # In ANSI mode the plain function fails where try_… is NULL: they never differ
-        # in a pipeline that ran.
-        if mode != expected and not (mode == "TRY" and self.settings.ansi):
+        if mode not in (expected, "TRY"):
             raise UnsupportedOperatorError(
                 f"Catalyst expression {node.cls} is evaluated in {mode} mode, the session in "
                 f"{expected} mode (spark.sql.ansi.enabled): use one mode{place(node.handle)}"
             )
+        differs = isinstance(kind, t.Integer) or function == "cast"
+        if mode != "TRY" or not differs or (self.settings.ansi and function != "sum"):
+            # In ANSI mode the plain function fails where try_… is NULL: they never differ in a
+            # pipeline that ran. But only of sums that do not fail is the order without effect.
+            return function
+        return table.TRIED.get(function, function)
 
     def check_captured(self, node: Node) -> None:
         """Refuse what was made under other settings than are recorded (a DataFrame keeps them)."""
@@ -107,11 +117,13 @@ class ExpressionReader:
 
     def _plain(self, node: Node, spelling: table.Spelling) -> Expr:
         args = self.arguments(node)
-        if spelling.failing:
-            self.check_mode(node)
         if spelling.type is None:
-            return self.asked(node, spelling.function, args)
+            call = self.asked(node, spelling.function, args)
+            return self._failing(node, call) if spelling.failing else call
         return Call(spelling.function, args, spelling.type, _nullable(spelling.function, args))
+
+    def _failing(self, node: Node, call: Call) -> Call:
+        return replace(call, function=self.in_mode(node, call.function, call.type))
 
     def _check_time_zone(self, node: Node) -> None:
         zone = node.fields.get("timeZoneId")
@@ -270,8 +282,10 @@ def _cast(reader: ExpressionReader, node: Node) -> Expr:
     arg = reader.read(node.children[0])
     if arg.type == kind:
         return arg
-    reader.check_mode(node)
-    return Call("cast", (arg,), kind, bool(node.handle.nullable()))
+    # Text is read as a date or time alike in every mode, apart from failing.
+    parsed = isinstance(arg.type, t.String) and isinstance(kind, (t.Date, t.Timestamp))
+    function = "cast" if parsed else reader.in_mode(node, "cast", kind)
+    return Call(function, (arg,), kind, bool(node.handle.nullable()))
 
 
 @_reads(Collate="its string, if plain", CollationCast="its string, if plain")
@@ -325,6 +339,19 @@ def _non_nulls(reader: ExpressionReader, node: Node) -> Expr:
             nan = Call("is_nan", (arg,), t.BOOLEAN, nullable=False)
             terms.append(Call("not", (nan,), t.BOOLEAN, nullable=False))
     return conjunction(*terms)
+
+
+@_reads(TryEval="its expression, if all in it is NULL where a part is")
+def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
+    value = reader.read(node.children[0])
+    calls = [part for part in walk(value) if isinstance(part, Call)]
+    if all(FUNCTIONS[call.function].nulls is Nulls.PROPAGATES for call in calls):
+        # Questions have NULL for a part that fails, and so for the whole.
+        return value
+    raise UnsupportedOperatorError(
+        f"try_… around {' and '.join(sorted({call.function for call in calls}))} cannot be traced; "
+        f"compute its arguments in a subquery of FROM{place(node.handle)}"
+    )
 
 
 @_reads(With="its expression, the common parts put in")

@@ -59,6 +59,8 @@ SCALAR: dict[str, Spelling] = {
         Remainder="remainder",
         Pmod="pmod",
     ),
+    # Their result types are what a pattern says. What fails is NULL: they differ in failing.
+    **_rows(None, ToNumber="to_number", TryToNumber="to_number"),
     **_rows(
         None,
         UnaryMinus="negate",
@@ -173,6 +175,18 @@ SCALAR: dict[str, Spelling] = {
     ),
 }
 """Scalar expression classes whose children are the function's arguments."""
+
+TRIED: dict[str, str] = {
+    "add": "try_add",
+    "subtract": "try_subtract",
+    "multiply": "try_multiply",
+    "cast": "try_cast",
+    "sum": "try_sum",
+}
+"""Functions that wrap or truncate without ANSI: what they are in TRY mode then.
+
+Without ANSI the others are NULL where they fail in ANSI mode, as they are in TRY mode.
+"""
 
 TRANSPARENT = frozenset(
     {

@@ -152,4 +152,10 @@ def test_every_row_names_a_function_of_the_ir() -> None:
 
 
 def test_every_aggregate_of_the_ir_has_a_spelling() -> None:
-    assert set(AGGREGATES) == set(functions_table.AGGREGATE.values())
+    spelled = set(functions_table.AGGREGATE.values())
+    assert set(AGGREGATES) == spelled | (set(functions_table.TRIED.values()) - set(FUNCTIONS))
+
+
+def test_every_function_of_try_mode_is_known() -> None:
+    assert functions_table.TRIED.keys() <= {*FUNCTIONS, *AGGREGATES}
+    assert set(functions_table.TRIED.values()) <= {*FUNCTIONS, *AGGREGATES}

@@ -186,11 +186,14 @@ def test_two_sources_with_one_name(spark: SparkSession, data: Path, tmp_path: Pa
 
 
 def test_another_evaluation_mode_is_refused(spark: SparkSession, read: Read) -> None:
+    frames = [spark.sql(f"SELECT {text} FROM t") for text in ("v + 1", "CAST(g AS INT)", "sum(v)")]
     spark.conf.set("spark.sql.ansi.enabled", "false")
     try:
-        with pytest.raises(UnsupportedOperatorError, match="TRY mode"):
-            read("SELECT try_add(v, 1) FROM t")
-        assert read("SELECT v + 1 FROM t").settings.ansi is False
+        for frame in frames:
+            with pytest.raises(UnsupportedOperatorError, match=r"ANSI mode, the session in LEGACY"):
+                read_pipeline(frame)
+        for text in ("v + 1", "try_add(v, 1)"):
+            assert read(f"SELECT {text} FROM t").settings.ansi is False
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
 

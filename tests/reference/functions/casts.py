@@ -161,4 +161,4 @@ def _cast(expr: Call, settings: Settings) -> Callable[..., Any]:
     return caster(expr.args[0].type, expr.type, settings)
 
 
-CASTS: dict[str, Builder] = {"cast": _cast}
+CASTS: dict[str, Builder] = {"cast": _cast, "try_cast": _cast}

@@ -56,11 +56,11 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _arithmetic(expr: Call, settings: Settings) -> Callable[..., Any]:
-    fit = fitted(expr.type)
+    fit, function = fitted(expr.type), expr.function.removeprefix("try_")
     if isinstance(expr.type, Decimal):
-        exact = _EXACT_OPERATIONS[expr.function]
+        exact = _EXACT_OPERATIONS[function]
         return lambda left, right: fit(exact(_decimal(left), _decimal(right)))
-    operation = _OPERATIONS[expr.function]
+    operation = _OPERATIONS[function]
     return lambda left, right: fit(operation(left, right))
 
 
@@ -195,6 +195,9 @@ NUMBERS: dict[str, Builder] = {
     "add": _arithmetic,
     "subtract": _arithmetic,
     "multiply": _arithmetic,
+    "try_add": _arithmetic,
+    "try_subtract": _arithmetic,
+    "try_multiply": _arithmetic,
     "divide": _divide,
     "integer_divide": _integer_divide,
     "remainder": _remainder,
