@@ -18,7 +18,7 @@ from predtrace.files import check_stored
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.checksums import FINGERPRINTS, FULL, QUICK
 from predtrace.jobs.model import Job, Source, StoredResult
-from predtrace.jobs.snapshot import with_fingerprints
+from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage import Lineage
 from predtrace.questions import ask, check_engine
@@ -132,13 +132,14 @@ class Trace:
             raise EngineError(f"{STOPPED}: the DataFrame, too, is of the stopped one")
         plans = [self.plan(reading) for reading in _readings(aggregates)]
         cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
+        sources = self._pipeline.sources
         job_store = JobStore(store)
         writer = job_store.begin()
         try:
-            sources = self._pipeline.sources
-            if fingerprint == FULL:
-                sources = tuple(with_fingerprints(source, FULL) for source in sources)
-            return self._run(writer, plans, cuts, keep, keep_output, sources)
+            with unchanged(sources, SINCE_READ, after=False):
+                if fingerprint == FULL:
+                    sources = tuple(with_fingerprints(source, FULL) for source in sources)
+                return self._run(writer, plans, cuts, keep, keep_output, sources)
         except BaseException:
             writer.abort()
             raise

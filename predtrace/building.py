@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +16,10 @@ from predtrace.errors import StoreError
 from predtrace.files import check_stored, stored_result
 from predtrace.inference.plan import Intermediate
 from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
+from predtrace.jobs.snapshot import unchanged
 from predtrace.jobs.store import read_record, replace_job
 from predtrace.jobs.unfinished import folder_made_whole, sole_writer
 from predtrace.jobs.unfinished import sweep as sweep_unfinished
-from predtrace.lineage import check_sources
 from predtrace.modes import missing_intermediates
 from predtrace.questions import check_engine, engine_for
 from predtrace.reducing import NODE, reduced, sweep, sweep_unnamed
@@ -51,27 +51,39 @@ def build(folder: Path, engine: str, spark: SparkSession | None) -> Job:
         missing = [(plan.aggregates, item) for plan, items in wanted for item in items]
         for _, item in missing:
             refuse_unrepeatable(graph, item.node)
-        if missing:
-            check_sources(job.sources)
-        columns = _columns_by_node(item for _, item in missing)
-        stored: dict[int, StoredResult] = {}
-        for node, kept in columns.items():
-            link = _whole(job, graph, node, kept)
-            chosen, _ = engine_for(job, [link], engine, spark)
-            stored[node] = _store(chosen, job, link, folder)
-        added = tuple(
-            StoredIntermediate(
-                aggregates=aggregates, binding=item.binding, result=stored[item.node]
-            )
-            for aggregates, item in missing
-        )
-        job = msgspec.structs.replace(job, intermediates=(*job.intermediates, *added))
-        smaller = reduced(job, folder)
+        try:
+            with unchanged(job.sources if missing else ()):
+                job = _completed(job, folder, graph, missing, engine, spark)
+            smaller = reduced(job, folder)
+        except BaseException:
+            sweep_unnamed(folder, given)
+            raise
         if smaller != given:
             replace_job(folder, smaller)
             sweep(folder, given, smaller)
         sweep_unnamed(folder, smaller)
         return smaller
+
+
+def _completed(
+    job: Job,
+    folder: Path,
+    graph: OperatorGraph,
+    missing: Sequence[tuple[str, Intermediate]],
+    engine: str,
+    spark: SparkSession | None,
+) -> Job:
+    """The job with what is `missing`, by the reading of min and max, stored."""
+    stored: dict[int, StoredResult] = {}
+    for node, kept in _columns_by_node(item for _, item in missing).items():
+        link = _whole(job, graph, node, kept)
+        chosen, _ = engine_for(job, [link], engine, spark)
+        stored[node] = _store(chosen, job, link, folder)
+    added = tuple(
+        StoredIntermediate(aggregates=aggregates, binding=item.binding, result=stored[item.node])
+        for aggregates, item in missing
+    )
+    return msgspec.structs.replace(job, intermediates=(*job.intermediates, *added))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from predtrace.depth import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, Source, StoredIntermediate
+from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
 from predtrace.reducing import reduced, sweep
 
@@ -76,7 +77,8 @@ class Commit:
 
     @reads_deep_trees
     def _commit(self, in_background: bool) -> tuple[Job, Path]:
-        self._result.finish()
+        with unchanged(self._sources, SINCE_READ, after=False):
+            self._result.finish()
         incomplete = self._writer.folder.resolve()
         record = self._record()
         if self._keep == "late":

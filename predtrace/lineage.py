@@ -26,7 +26,7 @@ from predtrace.engines.base import (
 from predtrace.errors import PredTraceError, SourceError, TargetError
 from predtrace.inference.plan import PRECISE, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
-from predtrace.jobs.snapshot import check_snapshot
+from predtrace.jobs.snapshot import check_snapshot, unchanged
 from predtrace.printable import one_line, printable
 from predtrace.report.text import counted
 from pushdown.operators import Scan
@@ -138,10 +138,20 @@ class SourceRows:
 
     @contextmanager
     def _reading(self, step: str, *, values: bool = True) -> Iterator[Rows]:
-        if values or not self._question.looks_up(self._requests):
-            check_snapshot(self._source)
-        with of_record(self._question.job.id), self._question.timed(f"{step} {self.name}"):
+        read = values or not self._question.looks_up(self._requests)
+        with (
+            unchanged(self._read if read else ()),
+            of_record(self._question.job.id),
+            self._question.timed(f"{step} {self.name}"),
+        ):
             yield self._rows
+
+    @cached_property
+    def _read(self) -> Sequence[Source]:
+        """The sources that the rows, and what they are looked up with, are read from."""
+        scans = (scan for link in links_of(self._requests) for scan in scans_of(link))
+        found = {scan.source.name: scan.source for scan in (*self._requests, *scans)}
+        return tuple(found.values())
 
     @cached_property
     def _rows(self) -> Rows:
@@ -199,11 +209,12 @@ class SourceRows:
         """
         from predtrace.engines.spark import SparkEngine
 
-        check_snapshot(self._source)
-        engine = SparkEngine(spark)
-        evaluation = engine.open(self._question.targets, self._question.job.settings)
         requests = self._question.selecting(self._requests)
-        frame: DataFrame = evaluation.rows(requests).dataframe()
+        with unchanged(self._read):
+            evaluation = SparkEngine(spark).open(
+                self._question.targets, self._question.job.settings
+            )
+            frame: DataFrame = evaluation.rows(requests).dataframe()
         return frame
 
     @reads_deep_trees

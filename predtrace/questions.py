@@ -31,7 +31,7 @@ from predtrace.errors import (
 from predtrace.files import check_results, check_stored
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, Source
-from predtrace.jobs.snapshot import links_out
+from predtrace.jobs.snapshot import links_out, unchanged
 from predtrace.jobs.store import index_file
 from predtrace.lineage import Lineage, Question, check_sources
 from predtrace.modes import AUTO, INDEXED, STORED, choose_mode, labelled_plan
@@ -131,11 +131,13 @@ def ask(
     else:
         if job.output is None:
             notes.append("the output was not kept: the target is looked for in a replay of it")
-        question = Question(
-            chosen,
-            job,
-            lambda: found_targets(wishes, output, lambda given: _open(chosen, given, job)),
-        )
+        replayed = sources if job.output is None else ()
+
+        def find() -> Targets:
+            with unchanged(replayed):
+                return found_targets(wishes, output, lambda given: _open(chosen, given, job))
+
+        question = Question(chosen, job, find)
     if mode == AUTO:
         notes.insert(0, f"mode {chosen_mode}: {reason}")
     plan = labelled_for(wishes, labelled_plan(job, plan, chosen_mode))

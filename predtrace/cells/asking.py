@@ -17,6 +17,8 @@ from predtrace.cells.tracing import Asked, RowTrace, TracedRow
 from predtrace.engines.base import physical_name
 from predtrace.errors import ArrayLineageError, EngineError, PredTraceError, TargetError
 from predtrace.inference.identities import Identity, carrying
+from predtrace.jobs.model import Source
+from predtrace.jobs.snapshot import unchanged
 from predtrace.lineage import Lineage, check_sources
 from predtrace.questions import engine_for
 from predtrace.requests import replayed_with_identities
@@ -71,7 +73,8 @@ def ask_cells(
     ways = tuple(way for way in ways if way.origins)
     _check(lineage, ways)
     if column.id not in lineage.traced_rows:
-        rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
+        with unchanged(list(_sources_read(lineage).values())):
+            rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
         lineage.traced_rows[column.id] = rows
     rows = lineage.traced_rows[column.id]
     if not rows and not constant:
@@ -152,10 +155,16 @@ def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iter
         yield TracedRow(way, RowTrace(way, values), ids)
 
 
+def _sources_read(lineage: Lineage) -> dict[str, Source]:
+    """The sources of the answer's scans, by name."""
+    read = {scan.table for scan in lineage.scans}
+    return {source.name: source for source in lineage.job.sources if source.name in read}
+
+
 def _check(lineage: Lineage, ways: Sequence[Derivation]) -> None:
     """Raise for sources that changed since the job, or whose rows cannot be told."""
-    sources = {source.name: source for source in lineage.job.sources}
-    check_sources([sources[scan.table] for scan in lineage.scans])
+    sources = _sources_read(lineage)
+    check_sources(list(sources.values()))
     scans = {scan for way in ways for scan in way.origins.values()}
     for scan in lineage.scans:
         source = sources[scan.table]

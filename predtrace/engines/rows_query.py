@@ -39,11 +39,8 @@ class RowsQuery:
             _match(queries, request, source_of, bound)
             for request, bound in zip(requests, bounds, strict=True)
         ]
-        self._whole = functools.partial(self._whole_match, queries, requests[0], bounds[0])
-
-    def _whole_match(self, queries: Queries, request: ScanRequest, bound: Bound) -> Match:
-        """The only match, with all columns of the source."""
-        return queries.match(self._source(), request.predicate, bound)
+        # No method of its own: an engine's evaluation, and what that keeps, would live in a cycle.
+        self._whole = functools.partial(_whole_match, queries, requests[0], self._source, bounds[0])
 
     @property
     def needs_identity(self) -> bool:
@@ -177,6 +174,13 @@ def _match(
         match = queries.match(taken, request.predicate, bound)
         return msgspec.structs.replace(match, repeats=True)
     return queries.match(source_of(_only_read(request)), request.predicate, bound)
+
+
+def _whole_match(
+    queries: Queries, request: ScanRequest, source: Callable[[], exp.Expr], bound: Bound
+) -> Match:
+    """The match of a request with all columns of its source."""
+    return queries.match(source(), request.predicate, bound)
 
 
 def _only_read(request: ScanRequest) -> ScanRequest:

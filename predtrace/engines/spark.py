@@ -264,10 +264,14 @@ class SparkEvaluation:
             return self._identified(link, source, parent)
         query = self._queries.bound_rows(source, link.columns, link.predicate, parent)
         frame = self.session.sql(query.sql("spark"))
-        if isinstance(link, ReplayedLink):
-            # All scans of the question ask for these rows: they are computed once.
-            frame = self._kept(frame)
-        return self._known_bound(link, frame)
+        if not isinstance(link, ReplayedLink):
+            return self._known_bound(link, frame)
+        # All scans of the question ask for these rows: they are computed once.
+        frame = self._kept(frame)
+        bound = self._known_bound(link, frame)
+        if link in self._local:
+            frame.unpersist()
+        return bound
 
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
         """The bound rows of a replay that also tells which source rows they are made of."""
@@ -303,9 +307,13 @@ class SparkEvaluation:
         )
 
     def _kept(self, frame: DataFrame) -> DataFrame:
-        """The frame, computed when first read and then kept, in memory or on disk."""
+        """The frame, computed when first read and then kept, in memory or on disk.
+
+        Until nobody has the evaluation any more, so that nothing in it may refer to itself.
+        """
         frame = frame.persist()
-        weakref.finalize(self, _release, frame)
+        # When the process ends, what is kept ends with Spark.
+        weakref.finalize(self, _release, frame).atexit = False
         return frame
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from predtrace.index.naming import chosen_scans
 from predtrace.index.numbering import RowNumbers
 from predtrace.inference.plan import PRECISE
 from predtrace.jobs.model import Job, Source
-from predtrace.lineage import check_sources
+from predtrace.jobs.snapshot import unchanged
 from predtrace.questions import choose_engine, choose_plan
 from predtrace.report.text import counted
 from predtrace.targets import Wishes, check_target
@@ -175,9 +175,9 @@ def _selected_rows(
     columns = tuple(replace(column, id=place) for place, column in enumerate(source.columns, 1))
     wishes = check_target(where, columns, job.settings, of=f"source {source.name}")
     (predicate,) = wishes.predicates
-    check_sources([source])
     request = ScanRequest(source=source, columns=columns, predicate=predicate, link=TargetLink())
     nobody = Wishes(targets=(), numbered=False, columns=())
-    runner, _ = choose_engine(job, nobody, {0: request}, engine, spark)
     one = Targets(target_table([], [(0, {})]), (), False)
-    return RowNumbers(source).of(runner.open(one, job.settings).rows([request]).row_ids())
+    with unchanged([source]):
+        runner, _ = choose_engine(job, nobody, {0: request}, engine, spark)
+        return RowNumbers(source).of(runner.open(one, job.settings).rows([request]).row_ids())

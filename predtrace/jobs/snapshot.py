@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +25,6 @@ from predtrace.report.text import counted
 
 T = TypeVar("T")
 _PARQUET_MAGIC = b"PAR1"
-_RERUN = "run the pipeline again to trace the present data"
 
 
 def snapshot_files(roots: Sequence[str]) -> tuple[SourceFile, ...]:
@@ -49,28 +49,59 @@ def with_fingerprints(source: Source, kind: str) -> Source:
     return msgspec.structs.replace(source, files=tuple(_each(described, source.files)))
 
 
-def check_snapshot(source: Source) -> None:
+SINCE_RUN = ("since the job ran", "run the pipeline again to trace the present data")
+SINCE_READ = ("since the pipeline was read", "make the DataFrame anew, and trace that")
+"""Since when a source may have changed, and what to do then."""
+
+
+def check_snapshot(source: Source, since: tuple[str, str] = SINCE_RUN) -> None:
     """Raise SourceError if the source's files are not those that the job read.
 
     The error names the first file that is gone, new or different, and how many are.
     """
+    then, remedy = since
     try:
         now = {file.path: file for file in listed_files(source.roots)}
     except SourceError as error:
-        raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
+        raise SourceError(f"source {source.name}: {error}; {remedy}") from error
     problems = list(_changes({file.path: file for file in source.files}, now))
     if not problems:
         try:
             unknown = [file for file in source.files if not _is_known(file)]
             problems = list(filter(None, _each(_rewritten, unknown)))
         except SourceError as error:
-            raise SourceError(f"source {source.name}: {error}; {_RERUN}") from error
+            raise SourceError(f"source {source.name}: {error}; {remedy}") from error
     if problems:
         rest = len(problems) - 1
         more = f" (and {counted(rest, 'more change')})" if rest else ""
-        raise SourceError(
-            f"source {source.name} changed since the job ran: {problems[0]}{more}; {_RERUN}"
-        )
+        raise SourceError(f"source {source.name} changed {then}: {problems[0]}{more}; {remedy}")
+
+
+@contextmanager
+def unchanged(
+    sources: Sequence[Source], since: tuple[str, str] = SINCE_RUN, *, after: bool = True
+) -> Iterator[None]:
+    """Raise SourceError if a source changes before the block, or before it ends.
+
+    What an engine says of a file that vanished names no source, and one that lists folders anew
+    says nothing. With `after` a block that went well is checked, too.
+    """
+    _check(sources, since)
+    try:
+        yield
+    except Exception as error:
+        try:
+            _check(sources, since)
+        except SourceError as change:
+            raise change from error
+        raise
+    if after:
+        _check(sources, since)
+
+
+def _check(sources: Sequence[Source], since: tuple[str, str]) -> None:
+    for source in sources:
+        check_snapshot(source, since)
 
 
 def links_out(source: Source) -> tuple[str, ...]:

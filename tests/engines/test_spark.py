@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
+import predtrace
 from predtrace.engines.base import Targets
 from predtrace.engines.spark import SparkEngine
 from predtrace.engines.spark_rows import local_path
@@ -113,3 +115,35 @@ def test_tasks_follow_what_is_read(
     assert sorted(rows.row_ids().column("row").to_pylist()) == [0, 1, 2]
     assert evaluation.session.conf.get(key) == str(tasks)
     assert own.conf.get(key) == users
+
+
+@pytest.mark.parametrize("mode", ["replayed", "refined"])
+def test_what_a_question_keeps_goes_with_its_answer(
+    spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    """Without waiting for the collector of garbage in cycles."""
+
+    def kept() -> set[int]:
+        return set(spark.sparkContext._jsc.getPersistentRDDs())
+
+    own = spark.newSession()
+    write(tmp_path / "t.parquet", [K, NAME], [(1, "a"), (2, "b"), (2, "b")])
+    own.read.parquet(str(tmp_path / "t.parquet")).createOrReplaceTempView("t")
+    text = "SELECT l.Name, count(*) AS n FROM t AS l JOIN t AS r ON l.k = r.k GROUP BY l.Name"
+    job = predtrace.trace(text, own).run(tmp_path / "store", keep="none")
+    gc.collect()
+    before = kept()
+    gc.disable()
+    try:
+        answer = job.lineage({"Name": "b"}, mode=mode, engine="spark", spark=own)
+        assert "spark" in answer.explain()
+        del answer
+        assert kept() == before
+        answer = job.lineage([{"Name": "a"}, {"Name": "b"}], mode=mode, engine="spark", spark=own)
+        rows = answer.scan("t", occurrence=2)
+        assert (rows.count(), rows.to_arrow().num_rows, rows.row_ids().num_rows) == (3, 3, 3)
+        assert kept() != before
+        del answer, rows
+        assert kept() == before
+    finally:
+        gc.enable()
