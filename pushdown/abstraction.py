@@ -45,8 +45,8 @@ from symbolic.expr import (
     transform,
     walk,
 )
-from symbolic.functions import FUNCTIONS, STRICT_TEST, Nulls
-from symbolic.types import BOOLEAN, LONG
+from symbolic.functions import FUNCTIONS, OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST, Nulls
+from symbolic.types import BOOLEAN, LONG, Float
 
 LINEAGE = "lineage"
 """Predicates below that select the lineage of the rows above (SEMANTICS section 2)."""
@@ -205,7 +205,8 @@ class _Tests:
         )
         number = self._numbers.setdefault(shape, len(self._numbers))
         strict = all(map(_propagates_null, terms))
-        return call(f"{STRICT_TEST if strict else 'test '}{number}", value)
+        seen = OF_COMPARED if _sees_no_signs(terms, value) else ""
+        return call(f"{STRICT_TEST if strict else 'test '}{number}{seen}", value)
 
 
 def _tested(expr: Expr) -> Expr | None:
@@ -216,6 +217,16 @@ def _tested(expr: Expr) -> Expr | None:
         return None
     read = {node for node in walk(expr) if isinstance(node, (Column, Param))}
     return read.pop() if len(read) == 1 else None
+
+
+def _sees_no_signs(terms: Iterable[Expr], value: Expr) -> bool:
+    """Whether the terms are the same of 0.0 and -0.0, which are one value to comparisons."""
+    return isinstance(value.type, Float) and all(
+        isinstance(node, Call) and node.function in SAME_FOR_EQUALS
+        for term in terms
+        for node in walk(term)
+        if isinstance(node, (Call, Lambda))
+    )
 
 
 def _propagates_null(expr: Expr) -> bool:

@@ -39,7 +39,7 @@ import msgspec
 import z3
 
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable, transform
-from symbolic.functions import FUNCTIONS, STRICT_TEST, Nulls
+from symbolic.functions import FUNCTIONS, OF_COMPARED, STRICT_TEST, Nulls
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
     Boolean,
@@ -254,6 +254,8 @@ class Encoder:
         # A function that looks at NULLs itself gets them as arguments; the term of a
         # NULL is arbitrary, so it is replaced by one fixed term first.
         terms = [v.term if propagates else _without_garbage(v) for v in values]
+        if expr.function.endswith(OF_COMPARED):
+            terms = [key(v.term) if propagates else _compared(v) for v in values]
         if not propagates:
             terms += [v.null for v in values]
         name = f"{expr.function}:{type_name(expr.type)}"

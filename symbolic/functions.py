@@ -27,6 +27,10 @@ STRICT_TEST = "strict test "
 """How the functions are called that a proof makes up for tests: NULL of a NULL, else unknown."""
 
 
+OF_COMPARED = " of what comparisons see"
+"""How those of them end that tell equal values apart as little as comparisons do."""
+
+
 class Encoding(Enum):
     """What the solver knows of a function."""
 
@@ -224,6 +228,16 @@ FUNCTIONS: dict[str, Function] = {
     ]
 }
 """Every scalar function, by id. All are deterministic: others are refused by front ends."""
+
+SAME_FOR_EQUALS = frozenset(
+    {
+        "abs", "add", "and", "bround", "case", "ceil", "check_overflow", "coalesce", "divide", "eq",
+        "exp", "floor", "ge", "greatest", "gt", "in", "is_nan", "is_not_null", "is_null", "le",
+        "least", "ln", "log10", "lt", "multiply", "negate", "normalize_float", "not", "nullif",
+        "nullsafe_eq", "or", "remainder", "round", "sign", "sqrt", "subtract",
+    }
+)  # fmt: skip
+"""Functions that give equal results for 0.0 and -0.0."""
 
 AGGREGATES: dict[str, Aggregate] = {
     aggregate.id: aggregate

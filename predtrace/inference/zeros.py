@@ -15,17 +15,9 @@ from predtrace.inference.plan import PRECISE, SUPERSET, Intermediate, ScanLineag
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Distinct, Except, GroupBy, Intersect, RowTransform
 from symbolic.expr import Call, Column, Expr, Lambda, columns_of, conjuncts, params_of, walk
+from symbolic.functions import SAME_FOR_EQUALS
 from symbolic.types import Float, String, has_floats
 
-_SAME_FOR_EQUALS = frozenset(
-    {
-        "abs", "add", "bround", "case", "ceil", "check_overflow", "coalesce", "divide", "eq",
-        "exp", "floor", "ge", "greatest", "gt", "in", "is_nan", "is_not_null", "is_null", "le",
-        "least", "ln", "log10", "lt", "multiply", "negate", "normalize_float", "nullif",
-        "nullsafe_eq", "remainder", "round", "sign", "sqrt", "subtract",
-    }
-)  # fmt: skip
-"""Functions that give equal results for 0.0 and -0.0."""
 _REASON = (
     "0.0 and -0.0 are one value where rows are found by a column that the result stored above "
     "was looked up by the sign of"
@@ -94,4 +86,4 @@ def _tells(call: Call) -> bool:
         return False
     if call.function in ("cast", "try_cast"):
         return not isinstance(given[0], Float) or isinstance(call.type, String)
-    return call.function not in _SAME_FOR_EQUALS
+    return call.function not in SAME_FOR_EQUALS

@@ -230,6 +230,11 @@ UNSUPPORTED: dict[str, str] = {
     "Explode": "row generators are not traced yet",
     "OuterReference": "this correlation of a subquery is not traced yet; write it as a join",
     "InSubquery": "IN is not traced at this place; move it to WHERE",
+    **dict.fromkeys(
+        ("ScalarSubquery", "Exists"),
+        "it stands beside the keys and aggregates of a GROUP BY; group in a subquery of FROM, and "
+        "compute it in the query around that",
+    ),
     "LateralSubquery": "lateral joins are not traced yet; write it as a plain join",
     "First": "its result depends on the order of rows; use min or max",
     "Last": "its result depends on the order of rows; use min or max",

@@ -35,6 +35,7 @@ UNSUPPORTED = {
     "SELECT array_sort(array(v), (a, b) -> a - b) FROM t": "ArraySort",
     "SELECT g, soundex(g) FROM t": "SoundEx",
     "SELECT count(DISTINCT 1) FROM t": "count",
+    "SELECT g, (SELECT max(w) FROM u) AS top FROM t GROUP BY g": "beside the keys and aggregates",
     "SELECT (SELECT max(w) FROM u) AS top, count(*) FROM t GROUP BY top": "subquery in GROUP BY",
     "SELECT (SELECT max(w) FROM u WHERE u.k = t.k) AS z FROM t GROUP BY z": "subquery in GROUP BY",
 }
