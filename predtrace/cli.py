@@ -419,6 +419,8 @@ def main() -> None:
     # Errors are told in one line: PySpark and py4j would log theirs with tracebacks beside it.
     for name in ("py4j", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    # An interrupt py4j logs under no name.
+    logging.getLogger().addFilter(lambda record: "while sending command" not in str(record.msg))
     app(prog_name="predtrace")
 
 

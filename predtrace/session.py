@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from predtrace.active_session import active_session, first_line, new_session
 from predtrace.doctor import require_java
 from predtrace.errors import EnvironmentError_, PredTraceError, SourceError
+from predtrace.interrupts import interrupts_held, stopping_on_interrupt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +51,8 @@ def local_session(
 
     `settings` win over `DEFAULTS`; SPARK_HOME's own configuration holds beside them. Where
     the process has a session already, the one given is made beside that, with `settings` and
-    without `DEFAULTS`, and nothing is stopped. Raises EnvironmentError_ without Java or if
+    without `DEFAULTS`, and nothing is stopped. Ctrl-C stops a session that was started here.
+    Raises EnvironmentError_ without Java or if
     Spark does not start.
     """
     there = active_session()
@@ -62,7 +64,8 @@ def local_session(
         return
     spark = _started({**DEFAULTS, **(settings or {})})
     try:
-        yield spark
+        with stopping_on_interrupt(spark):
+            yield spark
     finally:
         spark.stop()
 
@@ -78,12 +81,16 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        with _own_workers():
-            return builder.getOrCreate()
+        with _own_workers(), interrupts_held() as interrupted:
+            spark = builder.getOrCreate()
     except PySparkException as error:
         raise EnvironmentError_(
             f"Spark does not start ({first_line(error)}); `predtrace doctor --spark` looks why"
         ) from error
+    if interrupted:
+        spark.stop()
+        raise KeyboardInterrupt
+    return spark
 
 
 @contextmanager

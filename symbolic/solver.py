@@ -53,6 +53,8 @@ class Prover:
         # The incremental core: for small formulas the full preprocessing costs far more than
         # it saves.
         self._solver = z3.SimpleSolver()
+        # Z3's own handler of Ctrl-C would leave the process's in a state in which reads go on.
+        self._solver.set("ctrl_c", False)
         self._solver.set("rlimit", limit)
         self._assumed: dict[int, Any] = {}
         self._z3 = z3
