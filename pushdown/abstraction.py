@@ -10,26 +10,15 @@ numbered in the order they appear, so that obligations of one shape are proved o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from pushdown.merging import merged_keys, merged_rows, replaced
-from pushdown.operators import (
-    JOINS,
-    SET_OPERATIONS,
-    Aggregation,
-    Assignment,
-    Distinct,
-    GroupBy,
-    Limit,
-    Operator,
-    ScalarSubquery,
-    Union_,
-    conditions_of,
-)
-from pushdown.rules.base import Context, Proposals
+from pushdown.operators import Operator
+from pushdown.operators.base import ids_of, rebuilt
+from pushdown.rules import RULES
+from pushdown.rules.base import Context, Proof, Proposals
 from symbolic.expr import (
     Call,
     Column,
@@ -68,20 +57,29 @@ class Obligation(msgspec.Struct, frozen=True):
     goal: str = LINEAGE
 
 
-_COMPARING = (*SET_OPERATIONS, Distinct, Limit)
-"""Operators that compare whole rows."""
-
-
 def reduced(obligation: Obligation) -> Obligation:
     """The obligation over the columns it depends on, under canonical names."""
-    operator = obligation.operator
-    if isinstance(operator, JOINS):
-        return _canonical(_with_opaque_atoms(_without_bystanders(obligation)))
-    if isinstance(operator, GroupBy):
-        return _canonical(merged_keys(obligation))
-    if isinstance(operator, _COMPARING):
-        return _canonical(merged_rows(obligation))
-    return obligation
+    return _REDUCED[RULES[type(obligation.operator)].proof](obligation)
+
+
+def _by_condition(obligation: Obligation) -> Obligation:
+    return _canonical(_with_opaque_atoms(_without_bystanders(obligation)))
+
+
+def _by_keys(obligation: Obligation) -> Obligation:
+    return _canonical(merged_keys(obligation))
+
+
+def _by_rows(obligation: Obligation) -> Obligation:
+    return _canonical(merged_rows(obligation))
+
+
+_REDUCED: dict[Proof, Callable[[Obligation], Obligation]] = {
+    Proof.GENERAL: lambda obligation: obligation,
+    Proof.CONDITION: _by_condition,
+    Proof.KEYS: _by_keys,
+    Proof.ROWS: _by_rows,
+}
 
 
 def _without_bystanders(obligation: Obligation) -> Obligation:
@@ -113,7 +111,7 @@ def _looked_at(
         if term not in terms
     }
     params = params_of(*new_terms)
-    seen = column_ids(*conditions_of(obligation.operator).values()) | column_ids(
+    seen = column_ids(*obligation.operator.expressions) | column_ids(
         *(term for term in terms if params_of(term) & params)
     )
     while True:
@@ -139,12 +137,9 @@ def _with_opaque_atoms(obligation: Obligation) -> Obligation:
     top: they pin their column. IS NULL stays, and so does that a test of NULL is NULL.
     """
     opaque = _Tests()
-    operator: Any = obligation.operator
-    replaced = {name: opaque(term) for name, term in conditions_of(operator).items()}
-    operator = msgspec.structs.replace(operator, **replaced)
     return msgspec.structs.replace(
         obligation,
-        operator=operator,
+        operator=rebuilt(obligation.operator, opaque),
         above=opaque(obligation.above),
         proposals=tuple(tuple(map(opaque, candidates)) for candidates in obligation.proposals),
     )
@@ -240,7 +235,9 @@ def _propagates_null(expr: Expr) -> bool:
 
 def _canonical(obligation: Obligation) -> Obligation:
     rename = _Renaming()
-    operator = _renamed_operator(obligation.operator, rename)
+    operator = rebuilt(obligation.operator, rename)
+    operator = operator.with_inputs(*range(1, 1 + len(operator.inputs)))
+    operator = msgspec.structs.replace(operator, id=0, origin=None)
     above = rename(obligation.above)
     proposals = tuple(tuple(map(rename, candidates)) for candidates in obligation.proposals)
     inputs = tuple(
@@ -253,27 +250,23 @@ def _canonical(obligation: Obligation) -> Obligation:
 
 
 def _used_columns(obligation: Obligation) -> list[list[Column]]:
-    """Per input the columns that anything reads, in the order of their ids."""
-    operator = obligation.operator
-    read = columns_of(*_expressions(operator), obligation.above, *sum(obligation.proposals, ()))
+    """Per input the columns that anything reads, in the order of their ids.
+
+    All of them where whole rows are compared.
+    """
+    operator, inputs = obligation.operator, obligation.context.inputs
+    if RULES[type(operator)].proof is Proof.ROWS:
+        return [list(columns) for columns in inputs]
+    read = columns_of(*operator.expressions, obligation.above, *sum(obligation.proposals, ()))
     used: list[list[Column]] = []
-    for index, columns in enumerate(obligation.context.inputs):
-        own = {column.id for column in columns} | {-1 - index}
-        whole = isinstance(operator, ScalarSubquery) and index == 1
-        if whole or isinstance(operator, _COMPARING):
-            used.append(list(columns))
-        else:
-            found = {column.id: column for column in read if column.id in own}
-            used.append([found[column] for column in sorted(found)])
+    for index, (columns, needed) in enumerate(
+        zip(inputs, operator.needs(frozenset(), *inputs), strict=True)
+    ):
+        own = ids_of(columns) | {-1 - index}
+        found = {column.id: column for column in columns if column.id in needed}
+        found |= {column.id: column for column in read if column.id in own}
+        used.append([found[column] for column in sorted(found)])
     return used
-
-
-def _expressions(operator: Any) -> list[Expr]:
-    if isinstance(operator, GroupBy):
-        values = [key.value for key in operator.keys]
-        calls = [aggregation.call for aggregation in operator.aggregations]
-        return [*values, *(arg for aggregate in calls for arg in aggregate.args)]
-    return [*conditions_of(operator).values()]
 
 
 class _Renaming:
@@ -297,48 +290,3 @@ class _Renaming:
             number = self._params.setdefault(node.column, len(self._params))
             return Param(0, number, f"p{number}", node.type, node.nullable)
         return None
-
-
-def _renamed_operator(operator: Any, rename: _Renaming) -> Operator:
-    changes: dict[str, Any] = {"id": 0, "origin": None}
-    if isinstance(operator, GroupBy):
-        changes["input"] = 1
-        changes["keys"] = tuple(
-            Assignment(rename.column(key.column), rename(key.value)) for key in operator.keys
-        )
-        changes["aggregations"] = tuple(
-            Aggregation(
-                rename.column(aggregation.column),
-                msgspec.structs.replace(
-                    aggregation.call, args=tuple(map(rename, aggregation.call.args))
-                ),
-            )
-            for aggregation in operator.aggregations
-        )
-        return msgspec.structs.replace(operator, **changes)
-    if isinstance(operator, _COMPARING):
-        return _renamed_comparison(operator, changes, rename)
-    changes |= {"left": 1, "right": 2}
-    changes |= {name: rename(term) for name, term in conditions_of(operator).items()}
-    for name in ("mark", "column"):
-        if hasattr(operator, name):
-            changes[name] = rename.column(getattr(operator, name))
-    renamed: Operator = msgspec.structs.replace(operator, **changes)
-    return renamed
-
-
-def _renamed_comparison(operator: Any, changes: dict[str, Any], rename: _Renaming) -> Operator:
-    match operator:
-        case Distinct() | Limit():
-            changes["input"] = 1
-        case Union_(inputs=inputs):
-            changes["inputs"] = tuple(range(1, 1 + len(inputs)))
-        case _:
-            changes |= {"left": 1, "right": 2}
-    if isinstance(operator, SET_OPERATIONS):
-        changes["columns"] = tuple(map(rename.column, operator.columns))
-        changes["branches"] = tuple(
-            tuple(map(rename.column, branch)) for branch in operator.branches
-        )
-    renamed: Operator = msgspec.structs.replace(operator, **changes)
-    return renamed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pushdown.operators import Operator, Scan, inputs_of, output_columns
+from pushdown.operators import Operator, Scan
 from symbolic.expr import Column
 
 _NO_TREE = "the operators do not form one tree under the root"
@@ -26,7 +26,7 @@ class OperatorGraph:
         self._operators = {operator.id: operator for operator in operators}
         self._parents: dict[int, int] = {}
         for operator in self._operators.values():
-            for child in inputs_of(operator):
+            for child in operator.inputs:
                 if child not in self._operators:
                     raise ValueError("an operator names an input that is not in the graph")
                 # A second consumer, of a node or of the root, makes it no tree.
@@ -42,8 +42,8 @@ class OperatorGraph:
         self._outputs: dict[int, tuple[Column, ...]] = {}
         for node in reversed(order):
             operator = self._operators[node]
-            inputs = (self._outputs[child] for child in inputs_of(operator))
-            self._outputs[node] = output_columns(operator, *inputs)
+            inputs = (self._outputs[child] for child in operator.inputs)
+            self._outputs[node] = operator.output(*inputs)
 
     def __getitem__(self, node: int) -> Operator:
         return self._operators[node]
@@ -57,7 +57,11 @@ class OperatorGraph:
 
     def inputs(self, node: int) -> tuple[int, ...]:
         """The node's inputs, left to right."""
-        return inputs_of(self._operators[node])
+        return self._operators[node].inputs
+
+    def input_columns(self, node: int) -> tuple[tuple[Column, ...], ...]:
+        """The output columns of the node's inputs."""
+        return tuple(self._outputs[child] for child in self.inputs(node))
 
     def parent(self, node: int) -> int | None:
         """The node's consumer; None for the root."""

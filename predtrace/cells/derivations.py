@@ -221,30 +221,10 @@ def feeding(graph: OperatorGraph, column: Column) -> dict[int, Ids]:
         if isinstance(operator, Scan):
             found[node] = found.get(node, frozenset()) | wanted
             continue
-        read = _read(graph, operator, wanted)
+        made_of = operator.made_of(*graph.input_columns(node))
+        read = frozenset().union(*(made_of[column] for column in wanted))
         for below in graph.inputs(node):
             ids = read & {column.id for column in graph.output(below)}
             if ids:
                 pending.append((below, ids))
     return found
-
-
-def _read(graph: OperatorGraph, operator: Operator, wanted: Ids) -> Ids:
-    """What of its inputs an operator makes the wanted columns of."""
-    fields = msgspec.structs.asdict(operator)
-    made: list[Expr] = []
-    for assignment in (*fields.get("assignments", ()), *fields.get("keys", ())):
-        if isinstance(assignment, Assignment) and assignment.column.id in wanted:
-            made.append(assignment.value)
-    for aggregation in fields.get("aggregations", ()):
-        if aggregation.column.id in wanted:
-            condition = () if aggregation.call.filter is None else (aggregation.call.filter,)
-            made += [*aggregation.call.args, *condition]
-    for branch in fields.get("branches", ()):
-        made += [fed for fed, c in zip(branch, fields["columns"], strict=True) if c.id in wanted]
-    if isinstance(operator, MarkJoin) and operator.mark.id in wanted:
-        made.append(operator.condition)
-    if isinstance(operator, ScalarSubquery) and operator.column.id in wanted:
-        made += graph.output(operator.right)
-    computed = isinstance(operator, RowTransform) or "branches" in fields
-    return column_ids(*made) | (frozenset() if computed else wanted)

@@ -21,27 +21,7 @@ from predtrace.engines.faithful import comparable, readable, unfaithful
 from predtrace.engines.literals import has_literals
 from predtrace.jobs.model import EngineSettings
 from pushdown.graph import OperatorGraph
-from pushdown.operators import (
-    AggregateCall,
-    AntiJoin,
-    Distinct,
-    Except,
-    Filter,
-    GroupBy,
-    InnerJoin,
-    Intersect,
-    Limit,
-    MarkJoin,
-    OneRow,
-    Operator,
-    OuterJoin,
-    RowTransform,
-    ScalarSubquery,
-    Scan,
-    SemiJoin,
-    Sort,
-    Union_,
-)
+from pushdown.operators import AggregateCall, GroupBy, Operator
 from symbolic.expr import Column, Expr, Literal, walk
 from symbolic.types import DataType, Decimal, Integer, Null, type_name
 
@@ -60,9 +40,9 @@ def plan_obstacle(graph: OperatorGraph, node: int, settings: EngineSettings) -> 
         operator = graph[inner]
         found = (
             _unreadable(graph.output(inner))
-            or unfaithful(list(expressions_of(operator)), settings)
-            or _literals(expressions_of(operator))
-            or _compared(operator, graph)
+            or unfaithful(list(operator.expressions), settings)
+            or _literals(operator.expressions)
+            or _compared(operator.compared(*graph.input_columns(inner)))
             or _aggregates(operator, settings)
         )
         if found is not None:
@@ -70,40 +50,8 @@ def plan_obstacle(graph: OperatorGraph, node: int, settings: EngineSettings) -> 
     return None
 
 
-def expressions_of(operator: Operator) -> Iterable[Expr]:
-    """All expressions that the operator evaluates."""
-    return EXPRESSIONS[type(operator)](operator)
-
-
 def _calls(operator: GroupBy) -> Iterable[AggregateCall]:
     return (aggregation.call for aggregation in operator.aggregations)
-
-
-def _of_group_by(operator: GroupBy) -> Iterable[Expr]:
-    yield from (key.value for key in operator.keys)
-    for call in _calls(operator):
-        yield from call.args
-        if call.filter is not None:
-            yield call.filter
-
-
-def _nothing(operator: Operator) -> Iterable[Expr]:
-    return ()
-
-
-def _condition(operator: Filter | InnerJoin) -> Iterable[Expr]:
-    return (operator.condition,)
-
-
-EXPRESSIONS: dict[type[Operator], Callable[..., Iterable[Expr]]] = {
-    **dict.fromkeys((Scan, OneRow, Distinct, Union_, Intersect, Except, Limit), _nothing),
-    ScalarSubquery: _nothing,
-    **dict.fromkeys((Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, MarkJoin), _condition),
-    RowTransform: lambda operator: (assignment.value for assignment in operator.assignments),
-    GroupBy: _of_group_by,
-    Sort: lambda operator: (key.value for key in operator.keys),
-}
-"""Operator class to the expressions that its operators evaluate."""
 
 
 def _unreadable(columns: Sequence[Column]) -> str | None:
@@ -121,18 +69,8 @@ def _literals(exprs: Iterable[Expr]) -> str | None:
     return None
 
 
-def _compared(operator: Operator, graph: OperatorGraph) -> str | None:
-    """Whether the rows or keys that the operator compares are compared alike."""
-    types: Iterable[DataType]
-    match operator:
-        case GroupBy(keys=keys):
-            types = (key.column.type for key in keys)
-        case Sort(keys=sort_keys):
-            types = (key.value.type for key in sort_keys)
-        case Distinct() | Intersect() | Except():
-            types = (column.type for column in graph.output(operator.id))
-        case _:
-            return None
+def _compared(types: Sequence[DataType]) -> str | None:
+    """Whether the values that an operator compares are compared alike."""
     odd = next((t for t in types if not (comparable(t) or isinstance(t, Null))), None)
     return None if odd is None else f"{type_name(odd)} values are compared otherwise"
 

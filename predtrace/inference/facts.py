@@ -15,7 +15,8 @@ from predtrace.inference.plan import Membership
 from predtrace.inference.precise import Pushdown, Visit
 from predtrace.inference.reduction import Ties
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, Intersect, RowTransform, conditions_of
+from pushdown.operators import Filter, GroupBy, Intersect
+from pushdown.operators.matches import Matching
 from pushdown.rules.groups import attains
 from pushdown.verify import lift
 from symbolic.expr import (
@@ -133,18 +134,15 @@ def families_of_columns(graph: OperatorGraph, pushdown: Pushdown) -> dict[int, i
     """
     tied: nx.Graph[int] = nx.Graph()
     for operator in graph.operators():
-        for term in conjuncts(conjunction(*conditions_of(operator).values())):
+        conditions = operator.expressions if isinstance(operator, (Filter, Matching)) else ()
+        for term in (*operator.equalities, *conjuncts(conjunction(*conditions))):
             match term:
                 case Call(function="eq" | "nullsafe_eq", args=(Column(id=left), Column(id=right))):
                     tied.add_edge(left, right)
-        match operator:
-            case RowTransform(assignments=assignments) | GroupBy(keys=assignments):
-                for assignment in assignments:
-                    if isinstance(assignment.value, Column):
-                        tied.add_edge(assignment.column.id, assignment.value.id)
-            case Intersect(columns=columns, branches=branches):
-                for branch in branches:
-                    tied.add_edges_from((c.id, b.id) for c, b in zip(columns, branch, strict=True))
+        if isinstance(operator, Intersect):
+            for branch in operator.branches:
+                pairs = zip(operator.columns, branch, strict=True)
+                tied.add_edges_from((column.id, fed.id) for column, fed in pairs)
         if isinstance(operator, GroupBy) and attains(operator, pushdown.context(operator.id)):
             for aggregation in operator.aggregations:
                 argument = aggregation.call.args[0]

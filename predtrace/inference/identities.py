@@ -16,26 +16,9 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import (
-    AntiJoin,
-    Assignment,
-    Filter,
-    InnerJoin,
-    MarkJoin,
-    Operator,
-    OuterJoin,
-    RowTransform,
-    ScalarSubquery,
-    Scan,
-    SemiJoin,
-    Sort,
-    inputs_of,
-)
+from pushdown.operators import Assignment, Operator, RowTransform, Scan
 from symbolic.expr import Column
 from symbolic.types import LONG, STRING
-
-_ALL_INPUTS = (Filter, RowTransform, Sort, InnerJoin, OuterJoin)
-_LEFT_INPUT = (SemiJoin, AntiJoin, MarkJoin, ScalarSubquery)
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -89,7 +72,4 @@ def _region(graph: OperatorGraph, top: int) -> Iterator[int]:
         node = pending.pop()
         yield node
         operator = graph[node]
-        if isinstance(operator, _ALL_INPUTS):
-            pending.extend(reversed(inputs_of(operator)))
-        elif isinstance(operator, _LEFT_INPUT):
-            pending.append(operator.left)
+        pending.extend(operator.inputs[place] for place in reversed(operator.keeps_apart))

@@ -17,10 +17,11 @@ from predtrace.inference.precise import Pushdown, Visit
 from predtrace.inference.reduction import Ties
 from predtrace.inference.sizes import DEFAULT_ROWS, selectivity
 from pushdown.graph import OperatorGraph
-from pushdown.operators import JOINS, Filter, RowTransform, Sort
+from pushdown.operators import Filter, RowTransform, ScalarSubquery, Sort
+from pushdown.operators.matches import Matching
 from symbolic.expr import Expr, column_ids
 
-_OPEN = (*JOINS, Filter, RowTransform, Sort)
+_OPEN = (Matching, ScalarSubquery, Filter, RowTransform, Sort)
 """Operators that engines move conditions through."""
 
 _MUCH_SMALLER = 0.2

@@ -12,20 +12,6 @@ from collections.abc import Callable, Iterator
 import networkx as nx
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import (
-    AntiJoin,
-    Distinct,
-    Except,
-    Filter,
-    GroupBy,
-    InnerJoin,
-    Intersect,
-    Limit,
-    MarkJoin,
-    OuterJoin,
-    RowTransform,
-    SemiJoin,
-)
 from pushdown.rules.base import Context
 from pushdown.verify import lift
 from symbolic.expr import (
@@ -117,19 +103,9 @@ def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
     terms = [
         term
         for operator in (graph[below] for below in graph.top_down(node))
-        for term in _equalities(operator)
+        for term in operator.equalities
     ]
     return _families(conjunction(*terms))
-
-
-def _equalities(operator: object) -> Iterator[Expr]:
-    match operator:
-        case InnerJoin(condition=condition) | Filter(condition=condition):
-            yield from conjuncts(condition)
-        case RowTransform(assignments=assignments) | GroupBy(keys=assignments):
-            for assignment in assignments:
-                if isinstance(assignment.value, Column):
-                    yield same(assignment.column, assignment.value)
 
 
 def _families(predicate: Expr) -> dict[int, frozenset[int]]:
@@ -150,19 +126,4 @@ def _equated(term: Expr) -> tuple[int, int] | None:
 
 def needs(graph: OperatorGraph, node: int) -> frozenset[int]:
     """The columns that an operator's output must have pinned for precise pushdown, as a rule."""
-    operator = graph[node]
-    match operator:
-        case (
-            InnerJoin(condition=condition)
-            | OuterJoin(condition=condition)
-            | SemiJoin(condition=condition)
-            | AntiJoin(condition=condition)
-            | MarkJoin(condition=condition)
-        ):
-            return column_ids(condition)
-        case GroupBy(keys=keys):
-            return frozenset(key.column.id for key in keys)
-        case Limit() | Distinct() | Intersect() | Except():
-            return frozenset(column.id for column in graph.output(node))
-        case _:
-            return frozenset()
+    return graph[node].pins(*graph.input_columns(node))

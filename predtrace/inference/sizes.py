@@ -6,25 +6,10 @@ et al. 1979). A wrong guess costs bytes, never correctness.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import (
-    AntiJoin,
-    Distinct,
-    Except,
-    Filter,
-    GroupBy,
-    InnerJoin,
-    Intersect,
-    Limit,
-    OneRow,
-    OuterJoin,
-    RowTransform,
-    Scan,
-    SemiJoin,
-    Union_,
-)
+from pushdown.operators.base import ids_of
 from symbolic.expr import Call, Column, Expr, conjuncts
 from symbolic.types import (
     Binary,
@@ -64,13 +49,14 @@ class Sizes:
         self._graph = graph
         self._rows: dict[int, float] = {}
         self._base: dict[int, tuple[int, float]] = {}
+        self._scan_rows = scan_rows
+        for scan in graph.scans():
+            base = (scan.id, self.scanned(scan.id))
+            self._base.update(dict.fromkeys((column.id for column in scan.columns), base))
         for node in graph.bottom_up():
-            operator = graph[node]
-            if isinstance(operator, Scan):
-                rows = scan_rows.get(node, DEFAULT_ROWS)
-                self._base.update((column.id, (node, rows)) for column in operator.columns)
             self._inherit_bases(node)
-            self._rows[node] = max(1.0, self._estimate(node, scan_rows))
+            inputs = [self._rows[child] for child in graph.inputs(node)]
+            self._rows[node] = max(1.0, graph[node].estimate(inputs, self))
 
     def rows(self, node: int) -> float:
         """Estimated rows of the node's output."""
@@ -82,45 +68,20 @@ class Sizes:
 
     def _inherit_bases(self, node: int) -> None:
         """A column that only renames another one has that one's base table."""
-        operator = self._graph[node]
-        pairs: list[tuple[Column, Expr]] = []
-        if isinstance(operator, RowTransform):
-            pairs = [(a.column, a.value) for a in operator.assignments]
-        elif isinstance(operator, GroupBy):
-            pairs = [(a.column, a.value) for a in operator.keys]
-        for column, value in pairs:
-            if isinstance(value, Column) and value.id in self._base:
-                self._base.setdefault(column.id, self._base[value.id])
+        made = ids_of(self._graph.output(node))
+        made -= ids_of(sum(self._graph.input_columns(node), ()))
+        for term in self._graph[node].equalities:
+            match term:
+                case Call(function="nullsafe_eq", args=(Column(id=own), Column(id=source))):
+                    if own in made and source in self._base:
+                        self._base.setdefault(own, self._base[source])
 
-    def _estimate(self, node: int, scan_rows: Mapping[int, float]) -> float:
-        operator = self._graph[node]
-        inputs = [self._rows[child] for child in self._graph.inputs(node)]
-        match operator:
-            case Scan():
-                return scan_rows.get(node, DEFAULT_ROWS)
-            case OneRow():
-                return 1.0
-            case Filter(condition=condition):
-                return inputs[0] * self._selectivity(condition)
-            case InnerJoin(condition=condition):
-                return inputs[0] * inputs[1] * self._selectivity(condition)
-            case OuterJoin(condition=condition):
-                matched = inputs[0] * inputs[1] * self._selectivity(condition)
-                return max(matched, *inputs)
-            case SemiJoin() | AntiJoin() | Distinct():
-                return inputs[0] * 0.5
-            case GroupBy(keys=keys):
-                return self._groups(inputs[0], [key.value for key in keys])
-            case Union_():
-                return sum(inputs)
-            case Intersect() | Except():
-                return min(inputs)
-            case Limit(count=count) if count is not None:
-                return min(inputs[0], float(count))
-            case _:
-                return inputs[0]
+    def scanned(self, scan: int) -> float:
+        """The rows of a scan's source."""
+        return self._scan_rows.get(scan, DEFAULT_ROWS)
 
-    def _groups(self, rows: float, keys: list[Expr]) -> float:
+    def groups(self, rows: float, keys: Sequence[Expr]) -> float:
+        """As many as half of the rows, or of those of the table of a key."""
         if not keys:
             return 1.0
         bases = [
@@ -130,7 +91,8 @@ class Sizes:
         ]
         return min([rows, *bases[:1]]) * 0.5
 
-    def _selectivity(self, condition: Expr) -> float:
+    def selectivity(self, condition: Expr) -> float:
+        """The share of rows, or pairs, for which a condition is true."""
         result = 1.0
         joined: dict[frozenset[int], float] = {}
         for term in conjuncts(condition):

@@ -18,9 +18,7 @@ import msgspec
 from predtrace.inference.plan import PRECISE, SUPERSET, ScanLineage
 from pushdown.graph import OperatorGraph
 from pushdown.operators import MarkJoin, OuterJoin, ScalarSubquery
-
-_KEPT = {"left": (0,), "right": (1,), "full": (0, 1)}
-"""By kind of outer join, the inputs whose rows are in its output without a partner, too."""
+from pushdown.operators.joins import PRESERVED
 
 
 def with_unpaired_rows(
@@ -46,8 +44,10 @@ def _asked_of_pairs(graph: OperatorGraph) -> Iterator[tuple[int, int]]:
     for join in graph.operators():
         if not isinstance(join, OuterJoin):
             continue
-        for side in _KEPT[join.kind]:
-            operator = graph[graph.inputs(join.id)[side]]
+        for child, kept in zip(join.inputs, PRESERVED[join.kind], strict=True):
+            operator = graph[child]
+            if not kept:
+                continue
             while isinstance(operator, (MarkJoin, ScalarSubquery)):
                 yield join.id, operator.right
                 operator = graph[operator.left]

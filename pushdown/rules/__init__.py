@@ -7,18 +7,25 @@ in that module's `RULES`; an operator that cannot be supported gets its reason i
 
 from __future__ import annotations
 
-from pushdown.operators import OneRow, Operator, Scan
-from pushdown.rules import groups, joins, rows, sets
+from pushdown.operators import OneRow, OperatorBase, Scan
+from pushdown.rules import groups, joins, order, rows, sets, subqueries
 from pushdown.rules.base import Rule
 
-RULES: dict[type[Operator], Rule] = {**rows.RULES, **joins.RULES, **groups.RULES, **sets.RULES}
+RULES: dict[type[OperatorBase], Rule] = {
+    **rows.RULES,
+    **order.RULES,
+    **joins.RULES,
+    **subqueries.RULES,
+    **groups.RULES,
+    **sets.RULES,
+}
 """The rule of every operator class that has inputs."""
 
-LEAVES: dict[type[Operator], str] = {
+LEAVES: dict[type[OperatorBase], str] = {
     Scan: "the source rows that the predicate selects",
     OneRow: "reads no source",
 }
 """Operators without inputs, where pushdown ends."""
 
-UNSUPPORTED: dict[type[Operator], str] = {}
+UNSUPPORTED: dict[type[OperatorBase], str] = {}
 """Operator classes that cannot be traced, with the reason."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import msgspec
 
-from pushdown.operators import Operator
+from pushdown.operators.base import OperatorBase
 from symbolic.encode import Encoder, Value
 from symbolic.expr import Column, Expr
 from symbolic.table import SymbolicRow
@@ -41,6 +42,15 @@ Proposals = tuple[tuple[Expr, ...], ...]
 Meaning = Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
 
 
+class Proof(Enum):
+    """What of its input an operator's rule looks at, and how its obligations are made small."""
+
+    GENERAL = "one proof, of arbitrary expressions, holds for all"
+    CONDITION = "what the condition reads"
+    KEYS = "the keys of groups"
+    ROWS = "whether whole rows are equal"
+
+
 class Rule(msgspec.Struct, frozen=True):
     """How predicates move through one operator class.
 
@@ -50,6 +60,7 @@ class Rule(msgspec.Struct, frozen=True):
     bounded symbolic tables of `bounds[i]` rows each, with their lineage;
     `docs/soundness.md` argues per operator why these bounds are enough.
     `lineage` is the operator's line of the table in SEMANTICS section 2, for people.
+    `proof` says what the rule looks at (`pushdown.abstraction`).
     `general` gives an operator, a predicate above and a context made of arbitrary
     (uninterpreted) expressions of which every use of the rule is an instance: what the
     solver proves of it once, it need not prove again (`docs/soundness.md`).
@@ -70,9 +81,10 @@ class Rule(msgspec.Struct, frozen=True):
     bounds: tuple[int, ...]
     lineage: str
     lift: Callable[[Any, tuple[Expr, ...], Context], Expr]
+    proof: Proof
     influence: Meaning | None = None
     propose_sufficient: Callable[[Any, Expr, Context], Proposals] | None = None
     general: Callable[[], tuple[Any, Expr, Context]] | None = None
 
 
-RuleTable = Mapping[type[Operator], Rule]
+RuleTable = Mapping[type[OperatorBase], Rule]

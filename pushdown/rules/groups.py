@@ -1,4 +1,4 @@
-"""Grouping and aggregation."""
+"""Rules of grouping and aggregation."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from typing import Any
 import msgspec
 import z3
 
-from pushdown.operators import Aggregation, GroupBy
+from pushdown.operators.groups import Aggregation, GroupBy
 from pushdown.rewrite import restrict, simplify
 from pushdown.rules.base import (
     MINIMAL,
     WHOLE,
     Context,
     OutputRow,
+    Proof,
     Proposals,
     Rule,
     RuleTable,
     Tables,
 )
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import Expr, Literal, call, conjunction, disjunction, same, substitute
+from symbolic.expr import (
+    Expr,
+    Literal,
+    call,
+    conjunction,
+    disjunction,
+    same,
+    substitute,
+)
 from symbolic.functions import AGGREGATES
 from symbolic.logic import ALWAYS, all_of, any_of, negate
 from symbolic.table import SymbolicRow
@@ -185,6 +194,7 @@ RULES: RuleTable = {
         (2,),
         "the whole group; for min and max alone the rows that attain them",
         lift_group,
+        Proof.KEYS,
         influence=whole_groups,
         propose_sufficient=sufficient_group,
     )

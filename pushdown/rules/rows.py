@@ -1,15 +1,23 @@
-"""Operators over one input whose output rows are input rows, changed or not."""
+"""Rules of operators whose output rows are input rows, changed or not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from pushdown.operators import Assignment, Distinct, Filter, Limit, RowTransform, Sort
+from pushdown.operators.base import Assignment
+from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.rewrite import restrict, simplify
-from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
+from pushdown.rules.base import Context, OutputRow, Proof, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
-from symbolic.expr import TRUE, Column, Expr, call, conjunction, same, substitute
+from symbolic.expr import (
+    Column,
+    Expr,
+    call,
+    conjunction,
+    same,
+    substitute,
+)
 from symbolic.logic import ALWAYS, NEVER, all_of
 from symbolic.table import SymbolicRow
 from symbolic.types import LONG
@@ -65,16 +73,6 @@ def unchanged(operator: Any, above: Expr, context: Context) -> tuple[tuple[Expr,
     return ((above,),)
 
 
-def same_rows(
-    operator: Sort, tables: Tables, encoder: Encoder, context: Context
-) -> list[OutputRow]:
-    """The same rows."""
-    return [
-        OutputRow(row.exists, row.values, (only(index, tables[0]),))
-        for index, row in enumerate(tables[0])
-    ]
-
-
 def distinct_rows(
     operator: Distinct, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
@@ -82,23 +80,7 @@ def distinct_rows(
 
     Which one stands for the set is open, so each of them may.
     """
-    return _standing_for_equals(tables[0], context.inputs[0], [row.exists for row in tables[0]])
-
-
-def limited_rows(
-    operator: Limit, tables: Tables, encoder: Encoder, context: Context
-) -> list[OutputRow]:
-    """Any choice of rows, with all rows equal to a chosen one as its lineage."""
-    chosen = [all_of(row.exists, encoder.fresh_flag("chosen")) for row in tables[0]]
-    return _standing_for_equals(tables[0], context.inputs[0], chosen)
-
-
-def any_rows(
-    operator: Limit, tables: Tables, encoder: Encoder, context: Context
-) -> list[OutputRow]:
-    """Any row may be chosen, and all rows have a say in which are."""
-    everything = tuple(ALWAYS for _ in tables[0])
-    return [OutputRow(row.exists, row.values, (everything,)) for row in tables[0]]
+    return standing_for_equals(tables[0], context.inputs[0], [row.exists for row in tables[0]])
 
 
 def lift_unchanged(operator: Any, below: tuple[Expr, ...], context: Context) -> Expr:
@@ -135,29 +117,28 @@ def equal_rows(
     return all_of(*[equal(left[column.id], right[column.id]) for column in columns])
 
 
-_ANY_COLUMN = Column(0, "a", LONG)
-_ANY_CONTEXT = Context(((_ANY_COLUMN,),))
+ANY_COLUMN = Column(0, "a", LONG)
+
+
+ANY_CONTEXT = Context(((ANY_COLUMN,),))
 
 
 def _any_filter() -> tuple[Filter, Expr, Context]:
-    condition = call("any condition", _ANY_COLUMN)
-    return Filter(id=0, input=1, condition=condition), call("any", _ANY_COLUMN), _ANY_CONTEXT
+    condition = call("any condition", ANY_COLUMN)
+    return Filter(id=0, input=1, condition=condition), call("any", ANY_COLUMN), ANY_CONTEXT
 
 
 def _any_transform() -> tuple[RowTransform, Expr, Context]:
     computed = Column(1, "b", LONG)
-    value = call("any function", _ANY_COLUMN, type=LONG)
+    value = call("any function", ANY_COLUMN, type=LONG)
     transform = RowTransform(id=0, input=1, assignments=(Assignment(computed, value),))
-    return transform, call("any", computed), _ANY_CONTEXT
+    return transform, call("any", computed), ANY_CONTEXT
 
 
-def _any_sort() -> tuple[Sort, Expr, Context]:
-    return Sort(id=0, input=1, keys=()), call("any", _ANY_COLUMN), _ANY_CONTEXT
-
-
-def _standing_for_equals(
+def standing_for_equals(
     table: tuple[SymbolicRow, ...], columns: tuple[Column, ...], exists: list[Any]
 ) -> list[OutputRow]:
+    """Rows that are there if `exists` says so, each made of all that are equal to it."""
     return [
         OutputRow(
             exists[index],
@@ -175,6 +156,7 @@ RULES: RuleTable = {
         (2,),
         "the input row equal to the output row",
         lift_filter,
+        Proof.GENERAL,
         general=_any_filter,
     ),
     RowTransform: Rule(
@@ -183,24 +165,10 @@ RULES: RuleTable = {
         (2,),
         "the input rows that transform into the row",
         lift_row_transform,
+        Proof.GENERAL,
         general=_any_transform,
     ),
-    Sort: Rule(
-        unchanged,
-        same_rows,
-        (2,),
-        "the input row equal to the output row",
-        lift_unchanged,
-        general=_any_sort,
-    ),
-    Distinct: Rule(unchanged, distinct_rows, (2,), "all equal input rows", lift_unchanged),
-    Limit: Rule(
-        unchanged,
-        limited_rows,
-        (2,),
-        "the input rows equal to the output row",
-        lift_unchanged,
-        influence=any_rows,
-        propose_sufficient=lambda operator, above, context: ((TRUE,),),
+    Distinct: Rule(
+        unchanged, distinct_rows, (2,), "all equal input rows", lift_unchanged, Proof.ROWS
     ),
 }

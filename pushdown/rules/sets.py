@@ -1,18 +1,16 @@
-"""Set operations: UNION ALL, INTERSECT, EXCEPT. They compare rows with ``<=>``."""
+"""Rules of set operations: they compare rows with ``<=>``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pushdown.operators import Except, Intersect, Union_
+from pushdown.operators.sets import Except, Intersect, SetOperation, Union_
 from pushdown.rewrite import restrict
-from pushdown.rules.base import Context, OutputRow, Rule, RuleTable, Tables
+from pushdown.rules.base import Context, OutputRow, Proof, Rule, RuleTable, Tables
 from symbolic.encode import Encoder, Value, equal
 from symbolic.expr import FALSE, Column, Expr, conjunction, disjunction, same, substitute
 from symbolic.logic import NEVER, all_of, any_of, negate
 from symbolic.table import SymbolicRow
-
-SetOperation = Union_ | Intersect | Except
 
 
 def through_branches(
@@ -143,9 +141,16 @@ def _equals(
 
 
 RULES: RuleTable = {
-    Union_: Rule(through_branches, united, (2,), "equal rows of every branch", lift_union),
+    Union_: Rule(
+        through_branches, united, (2,), "equal rows of every branch", lift_union, Proof.ROWS
+    ),
     Intersect: Rule(
-        through_branches, intersected, (2, 2), "equal rows of both sides", lift_intersect
+        through_branches,
+        intersected,
+        (2, 2),
+        "equal rows of both sides",
+        lift_intersect,
+        Proof.ROWS,
     ),
     Except: Rule(
         through_except,
@@ -153,6 +158,7 @@ RULES: RuleTable = {
         (2, 2),
         "equal rows of the left side; nothing from the right",
         lift_except,
+        Proof.ROWS,
         influence=may_be_subtracted,
         propose_sufficient=through_branches,
     ),

@@ -44,7 +44,7 @@ from pushdown.operators import (
 from pushdown.rules import RULES
 from pushdown.rules.base import MINIMAL, Rule
 from pushdown.rules.groups import grouped, through_group_by
-from pushdown.rules.rows import same_rows
+from pushdown.rules.order import same_rows
 from pushdown.verify import push
 from symbolic.expr import FALSE, Column, Expr, Literal, call
 from symbolic.solver import Prover, Verdict

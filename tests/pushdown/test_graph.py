@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import OneRow, Operator, Union_, inputs_of
+from pushdown.operators import OneRow, Operator, Union_
 
 ids = st.integers(0, 5)
 
@@ -27,7 +27,7 @@ def is_tree(nodes: list[Operator], root: int) -> bool:
     graph = nx.MultiDiGraph()
     graph.add_nodes_from(node.id for node in nodes)
     known = set(graph)
-    graph.add_edges_from((node.id, child) for node in nodes for child in inputs_of(node))
+    graph.add_edges_from((node.id, child) for node in nodes for child in node.inputs)
     if set(graph) != known or root not in known:
         return False
     return bool(nx.is_arborescence(graph) and graph.in_degree(root) == 0)

@@ -24,7 +24,6 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
     Union_,
-    inputs_of,
 )
 from symbolic.expr import Expr, column_ids, conjunction, conjuncts
 from tests.reference.joins import factored
@@ -89,7 +88,7 @@ class _Push:
     def _rebuilt(
         self, operator: Operator, below: dict[int, tuple[Expr, ...]], here: tuple[Expr, ...]
     ) -> int:
-        moved = {node: self._push(node, below.get(node, ())) for node in inputs_of(operator)}
+        moved = {node: self._push(node, below.get(node, ())) for node in operator.inputs}
         self.operators.append(_with_inputs(operator, moved))
         if not here:
             return operator.id

@@ -31,7 +31,6 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
-    output_columns,
 )
 from symbolic.expr import Call, Column, Expr, call
 from symbolic.types import BOOLEAN, DataType
@@ -84,7 +83,7 @@ class GraphBuilder:
         """Add an operator of the class with the fields."""
         operator = make(id=len(self.operators) + 1, **fields)
         self.operators.append(operator)
-        return Node(operator.id, output_columns(operator, *(node.columns for node in inputs)))
+        return Node(operator.id, operator.output(*(node.columns for node in inputs)))
 
     def column(self, name: str, data_type: DataType, nullable: bool = True) -> Column:
         """A column with a new id."""

@@ -19,7 +19,6 @@ from pushdown.operators import (
     MarkJoin,
     Operator,
     ScalarSubquery,
-    output_columns,
 )
 from symbolic.expr import TRUE, Column, Expr
 from symbolic.types import BOOLEAN, DataType
@@ -102,7 +101,7 @@ class Translation:
         """Note an operator, whose id is `next_node`, and how to build it in the JVM."""
         self.operators.append(operator)
         self.builds.append(build)
-        self._output.append(output_columns(operator, *(self._output[i] for i in inputs)))
+        self._output.append(operator.output(*(self._output[i] for i in inputs)))
         return operator.id
 
     def output_of(self, node: int) -> tuple[Column, ...]:

@@ -1,0 +1,46 @@
+"""The operators of a pipeline: Table 2 of the PredTrace paper, spelled out, and SEMANTICS.
+
+A module a family has the structs of its operators and what they say of themselves, their traits.
+Its rules stand under the same name in `pushdown.rules`: they need Z3, which nobody should wait for
+who only reads a job.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
+from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
+from pushdown.operators.joins import InnerJoin, OuterJoin, padded_inputs
+from pushdown.operators.order import Limit, Sort, SortKey
+from pushdown.operators.rows import Distinct, Filter, RowTransform
+from pushdown.operators.sets import Except, Intersect, Union_
+from pushdown.operators.sources import OneRow, Scan
+from pushdown.operators.subqueries import AntiJoin, MarkJoin, ScalarSubquery, SemiJoin
+
+Operator = Union[
+    Scan,
+    OneRow,
+    Filter,
+    RowTransform,
+    InnerJoin,
+    OuterJoin,
+    SemiJoin,
+    AntiJoin,
+    MarkJoin,
+    ScalarSubquery,
+    GroupBy,
+    Distinct,
+    Union_,
+    Intersect,
+    Except,
+    Sort,
+    Limit,
+]
+
+__all__ = [
+    "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
+    "Distinct", "Except", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
+    "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats", "RowTransform",
+    "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_", "padded_inputs",
+]  # fmt: skip

@@ -1,0 +1,232 @@
+"""What every operator says of itself.
+
+An operator is a frozen struct that names its inputs by node id and carries what SEMANTICS needs.
+Column ids are unique in a graph: an operator that computes a column makes a new id, one that
+passes a column on keeps it.
+
+All that is read of an operator elsewhere is an abstract member here: nothing is assumed of one
+that does not say.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from symbolic.expr import Column, Expr, ExprBase
+from symbolic.types import DataType
+
+Columns = tuple[Column, ...]
+Ids = frozenset[int]
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where in the user's code an operator came from: the text, and its line if known."""
+
+    text: str
+    line: int | None = None
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """A computed column: `column` takes the value of `value`.
+
+    A column passed on has itself as its value, with the same id.
+    """
+
+    column: Column
+    value: Expr
+
+
+class Repeats(Enum):
+    """Whether another run of an operator, on the same rows, gives the same rows."""
+
+    ALWAYS = "always"
+    BY_DATA = "by data"
+    """That is for the data to say: engines look before they replay."""
+    NEVER = "never"
+
+
+class Guesses(Protocol):
+    """What estimates of row counts may ask."""
+
+    def scanned(self, scan: int) -> float:
+        """The rows of a scan's source."""
+
+    def selectivity(self, condition: Expr) -> float:
+        """The share of rows for which a condition is true."""
+
+    def groups(self, rows: float, keys: Sequence[Expr]) -> float:
+        """How many groups so many rows have."""
+
+
+class _OperatorMeta(msgspec.StructMeta, ABCMeta):
+    pass
+
+
+class OperatorBase(
+    msgspec.Struct, metaclass=_OperatorMeta, frozen=True, kw_only=True, tag_field="operator"
+):
+    """The base of all operators: `id` is the node's number in its graph.
+
+    Where a member takes `inputs`, these are the output columns of the operator's inputs.
+    """
+
+    id: int
+    origin: Origin | None = None
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[int, ...]:
+        """The ids of the inputs, left to right."""
+
+    @abstractmethod
+    def with_inputs(self, *ids: int) -> Self:
+        """The operator over other inputs."""
+
+    @abstractmethod
+    def output(self, *inputs: Columns) -> Columns:
+        """The output columns."""
+
+    @property
+    @abstractmethod
+    def expressions(self) -> tuple[Expr, ...]:
+        """All expressions that it evaluates."""
+
+    @abstractmethod
+    def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
+        """By output column: the input columns that its value is made of."""
+
+    @abstractmethod
+    def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
+        """By input: the columns without which the `needed` output columns would be others.
+
+        The rows must be the same, too, and as many.
+        """
+
+    @abstractmethod
+    def pruned(self, needed: Ids) -> Self:
+        """The operator without what it computes beside the `needed` output columns."""
+
+    @abstractmethod
+    def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
+        """The types of values that it compares or sorts besides what its expressions say."""
+
+    @property
+    @abstractmethod
+    def repeats(self) -> Repeats:
+        """Whether another run gives the same rows."""
+
+    @property
+    @abstractmethod
+    def keeps_apart(self) -> tuple[int, ...]:
+        """The inputs, by place, of which an output row is made of one row at most."""
+
+    @abstractmethod
+    def pins(self, *inputs: Columns) -> Ids:
+        """The output columns that must be pinned for precise pushdown, as a rule."""
+
+    @property
+    @abstractmethod
+    def equalities(self) -> tuple[Expr, ...]:
+        """Terms that are true of every output row and the rows that it is made of."""
+
+    @abstractmethod
+    def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
+        """How many rows come out of inputs with so many rows each: a guess."""
+
+
+class Leaf(OperatorBase, frozen=True, kw_only=True):
+    """An operator without inputs."""
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """None."""
+        return ()
+
+    def with_inputs(self, *ids: int) -> Self:
+        """Itself."""
+        return self
+
+
+class OneInput(OperatorBase, frozen=True, kw_only=True):
+    """An operator over one input."""
+
+    input: int
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The one."""
+        return (self.input,)
+
+    def with_inputs(self, *ids: int) -> Self:
+        """The operator over another input."""
+        (only,) = ids
+        return msgspec.structs.replace(self, input=only)
+
+
+class SameColumns(OneInput, frozen=True, kw_only=True):
+    """An operator whose output has its input's columns, as they are."""
+
+    def output(self, *inputs: Columns) -> Columns:
+        """The input's."""
+        return inputs[0]
+
+    def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
+        """The columns themselves."""
+        return itself(inputs[0])
+
+    def pruned(self, needed: Ids) -> Self:
+        """It computes no column that could be left out."""
+        return self
+
+
+class TwoInputs(OperatorBase, frozen=True, kw_only=True):
+    """An operator over a left and a right input."""
+
+    left: int
+    right: int
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+    def with_inputs(self, *ids: int) -> Self:
+        """The operator over other inputs."""
+        left, right = ids
+        return msgspec.structs.replace(self, left=left, right=right)
+
+
+def ids_of(columns: Columns) -> Ids:
+    """The columns' ids."""
+    return frozenset(column.id for column in columns)
+
+
+def itself(columns: Columns) -> dict[int, Ids]:
+    """What columns are made of that are passed on: themselves."""
+    return {column.id: frozenset((column.id,)) for column in columns}
+
+
+def pruned_to(assignments: tuple[Assignment, ...], needed: Ids) -> tuple[Assignment, ...]:
+    """The assignments of needed columns."""
+    return tuple(a for a in assignments if a.column.id in needed)
+
+
+def rebuilt(operator: Any, change: Callable[[Expr], Expr]) -> Any:
+    """The operator with all of its expressions and columns exchanged for what they become."""
+    return msgspec.structs.replace(
+        operator,
+        **{name: _rebuilt(getattr(operator, name), change) for name in operator.__struct_fields__},
+    )
+
+
+def _rebuilt(value: Any, change: Callable[[Any], Expr]) -> Any:
+    if isinstance(value, ExprBase):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_rebuilt(item, change) for item in value)
+    return rebuilt(value, change) if isinstance(value, msgspec.Struct) else value

@@ -1,0 +1,107 @@
+"""Order, and how many rows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from pushdown.operators.base import Columns, Guesses, Ids, Repeats, SameColumns, ids_of
+from symbolic.expr import Expr, column_ids
+from symbolic.types import DataType
+
+
+class SortKey(msgspec.Struct, frozen=True):
+    """One key of a sort order."""
+
+    value: Expr
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+class Sort(SameColumns, frozen=True, tag=True, kw_only=True):
+    """The same rows in order."""
+
+    keys: tuple[SortKey, ...]
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The keys."""
+        return tuple(key.value for key in self.keys)
+
+    def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
+        """Also what the keys read."""
+        return (needed | column_ids(*self.expressions),)
+
+    def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
+        """The keys."""
+        return tuple(key.value.type for key in self.keys)
+
+    @property
+    def repeats(self) -> Repeats:
+        """The rows are the same; their order among ties is no part of them."""
+        return Repeats.ALWAYS
+
+    @property
+    def keeps_apart(self) -> tuple[int, ...]:
+        """Its only one."""
+        return (0,)
+
+    def pins(self, *inputs: Columns) -> Ids:
+        """Nothing."""
+        return frozenset()
+
+    @property
+    def equalities(self) -> tuple[Expr, ...]:
+        """None."""
+        return ()
+
+    def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
+        """As many."""
+        return rows[0]
+
+
+class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
+    """`count` rows (None: all) after skipping `offset`.
+
+    Over a Sort these are the next in order, else any: which rows is up to the run.
+    """
+
+    count: int | None
+    offset: int = 0
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """None."""
+        return ()
+
+    def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
+        """No more."""
+        return (needed,)
+
+    def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def repeats(self) -> Repeats:
+        """Where no rows that differ tie at its cut."""
+        return Repeats.BY_DATA
+
+    @property
+    def keeps_apart(self) -> tuple[int, ...]:
+        """Equal rows count together."""
+        return ()
+
+    def pins(self, *inputs: Columns) -> Ids:
+        """Its whole rows: others may be equal in part."""
+        return ids_of(inputs[0])
+
+    @property
+    def equalities(self) -> tuple[Expr, ...]:
+        """None."""
+        return ()
+
+    def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
+        """The count."""
+        return rows[0] if self.count is None else min(rows[0], float(self.count))
