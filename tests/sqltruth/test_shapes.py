@@ -25,7 +25,17 @@ from tests.sqltruth.building import (
     table,
 )
 from tests.sqltruth.checking import MODES, check
-from tests.sqltruth.functions import DATE, DOUBLE, INT, TEXT, comparison, generic, is_null
+from tests.sqltruth.functions import (
+    AND,
+    DATE,
+    DOUBLE,
+    INT,
+    LONG,
+    TEXT,
+    comparison,
+    generic,
+    is_null,
+)
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -81,6 +91,10 @@ def shapes() -> Iterator[tuple[str, Query]]:
         again = Join(kind, R, Derived(8, select(col(S, "a"), source=S, distinct=True), "d", 1),
                      eq(A, Ref(8, 0, INT, "d.k0")))  # fmt: skip
         yield f"{kind} with DISTINCT", select(a, source=again, grouping=by_a)
+    of_nan = Call(AND, (ON_A, calling("isnan({0})", col(R, "f"))))
+    by_text, columns = grouped(9, (col(R, "b"),), Aggregate("min", col(S, "c"), LONG))
+    yield "LEFT JOIN on isnan", select(*columns, source=Join("LEFT JOIN", R, S, of_nan),
+                                       grouping=by_text)  # fmt: skip
     largest, (value,) = grouped(9, (), Aggregate("max", col(U, "Two Words"), INT))
     linked = (eq(col(U, "a"), A),)
     scalar = Scalar(select(value, source=U, where=linked, grouping=largest), INT)
