@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -30,14 +30,14 @@ app = typer.Typer(
 )
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How answers are written."""
 
     table = "table"
     json = "json"
 
 
-class AnswerFormat(str, Enum):
+class AnswerFormat(StrEnum):
     """How lineage answers are written; parquet needs `--out`."""
 
     table = "table"
@@ -45,7 +45,7 @@ class AnswerFormat(str, Enum):
     parquet = "parquet"
 
 
-class Keep(str, Enum):
+class Keep(StrEnum):
     """When intermediates are stored: while the pipeline runs, after its result, or not at all."""
 
     inline = "inline"
@@ -53,14 +53,14 @@ class Keep(str, Enum):
     none = "none"
 
 
-class Aggregates(str, Enum):
+class Aggregates(StrEnum):
     """The reading of min and max: attaining rows, or whole groups."""
 
     minimal = "minimal"
     whole = "whole"
 
 
-class RunAggregates(str, Enum):
+class RunAggregates(StrEnum):
     """The readings of min and max that a job is made for."""
 
     minimal = "minimal"
@@ -68,14 +68,14 @@ class RunAggregates(str, Enum):
     both = "both"
 
 
-class Fingerprint(str, Enum):
+class Fingerprint(StrEnum):
     """What later questions compare of the sources' content: a sample, or all bytes."""
 
     quick = "quick"
     full = "full"
 
 
-class Mode(str, Enum):
+class Mode(StrEnum):
     """How the answer is computed; auto takes what is there."""
 
     auto = "auto"
@@ -86,7 +86,7 @@ class Mode(str, Enum):
     naive = "naive"
 
 
-class Engine(str, Enum):
+class Engine(StrEnum):
     """What selects the rows; auto takes duckdb where it is exact."""
 
     auto = "auto"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,7 @@ class Commit:
         pipeline, result = self._pipeline, self._result
         return Job(
             id=self._writer.id,
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
             query=pipeline.query,
             keep=self._keep,
             graph=pipeline.graph.operators(),

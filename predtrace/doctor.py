@@ -21,7 +21,7 @@ import msgspec
 from predtrace.errors import EnvironmentError_, PredTraceError, StoreError
 
 JAVA_AT_LEAST = 17
-PYTHON_AT_LEAST = (3, 10)
+PYTHON_AT_LEAST = (3, 11)
 MEMORY_AT_LEAST = 2_000_000_000
 INSTALL_JAVA = (
     f"install Java {JAVA_AT_LEAST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jdk; "
@@ -62,7 +62,7 @@ def python() -> Check:
     """The running Python."""
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info[:2] >= PYTHON_AT_LEAST
-    return Check("Python", OK if good else FAILED, version, "" if good else "install Python 3.10+")
+    return Check("Python", OK if good else FAILED, version, "" if good else "install Python 3.11+")
 
 
 def java_command() -> str | None:

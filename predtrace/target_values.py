@@ -191,7 +191,7 @@ def _timestamp(value: Any, data_type: DataType) -> dt.datetime:
 
 def _in_utc(instant: dt.datetime) -> dt.datetime:
     try:
-        return instant.astimezone(dt.timezone.utc)
+        return instant.astimezone(dt.UTC)
     except OverflowError:
         raise _NoFitError from None
 
@@ -201,11 +201,9 @@ def _wall_or_instant(value: Any) -> dt.datetime:
         return dt.datetime(value.year, value.month, value.day)
     if isinstance(value, dt.datetime):
         return value
-    # Python 3.10 does not know the letter for UTC.
-    text = value.replace("Z", "+00:00") if isinstance(value, str) else value
-    if isinstance(text, str) and _NANOSECONDS.search(text):  # which Python would drop
+    if isinstance(value, str) and _NANOSECONDS.search(value):  # which Python would drop
         raise _NoFitError
-    parsed: dt.datetime = _parsed(text, dt.datetime.fromisoformat)
+    parsed: dt.datetime = _parsed(value, dt.datetime.fromisoformat)
     return parsed
 
 

@@ -249,7 +249,7 @@ class _Reader:
         """A zoned timestamp in UTC."""
         try:
             known = self._naive(value) if value.tzinfo is None else value
-            return known.astimezone(dt.timezone.utc)
+            return known.astimezone(dt.UTC)
         except (OverflowError, OSError, ValueError) as error:
             raise TargetError(
                 f"in UTC the timestamp {value} is not in the years 1 to 9999, which are those "

@@ -15,7 +15,7 @@ import predtrace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 TWICE = dt.datetime(2021, 10, 31, 2, 30)
 """In Berlin, an hour apart."""
 INSTANTS = [

@@ -80,7 +80,7 @@ def test_make_knows_its_targets(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"), [("JAVA=/none/java", "Java 17 or newer"), ("PYTHON=none", "Python 3.10")]
+    ("variable", "said"), [("JAVA=/none/java", "Java 17 or newer"), ("PYTHON=none", "Python 3.11")]
 )
 def test_make_says_in_one_line_what_is_missing(variable: str, said: str) -> None:
     target = "check-java" if "JAVA" in variable else "check-python"

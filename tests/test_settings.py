@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 D = decimal.Decimal
-UTC = dt.timezone.utc
+UTC = dt.UTC
 ROWS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "id": (pa.int32(), [0, 1, 2, 3, 4]),
     "i": (pa.int32(), [2**31 - 1, 1, 300, -(2**31), None]),

@@ -41,7 +41,7 @@ from symbolic.types import (
 )
 
 D = decimal.Decimal
-UTC = dt.timezone.utc
+UTC = dt.UTC
 MONEY = Decimal(15, 2)
 WALL = Timestamp(zoned=False)
 MICROS = dt.datetime(2020, 1, 1, 0, 0, 0, 123456)

@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import tempfile
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 
 
-class Part(str, Enum):
+class Part(StrEnum):
     """What can be measured."""
 
     sizes = "sizes"

@@ -161,7 +161,7 @@ def _spell_float(value: float) -> str:
 def _spell_instant(value: dt.datetime) -> str:
     """Zoned values (naive ones are UTC) with their offset, others as they are."""
     if value.tzinfo is not None:
-        value = value.astimezone(dt.timezone.utc)
+        value = value.astimezone(dt.UTC)
     day = f"{value.year:04d}-{value.month:02d}-{value.day:02d}"
     return f"{day} {value.time().replace(tzinfo=None).isoformat('microseconds')}"
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -155,7 +155,7 @@ class JobStore:
     def _new_writer(self) -> JobWriter:
         owner = this_process()
         while True:
-            job_id = _job_id(datetime.now(timezone.utc))
+            job_id = _job_id(datetime.now(UTC))
             if self._taken(job_id):
                 continue
             folder = self.path / f"{INCOMPLETE}{job_id}+{owner}"

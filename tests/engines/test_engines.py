@@ -225,7 +225,7 @@ def test_rows_as_they_are_stored(engine: Engine, tmp_path: Path) -> None:
         Column(6, "target", Record((Field("a b", LONG),))),
         Column(7, "real", DOUBLE),
     )
-    moment = dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.timezone.utc)
+    moment = dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.UTC)
     row = ("é'\\\n", decimal.Decimal("1.10"), dt.date(1, 1, 1), moment, [1, None], {"a b": 2}, 0.5)
     file = tmp_path / "a b" / "100%[x]" / "data.parquet"
     write(file, columns, [row, (None,) * len(columns)])
@@ -356,7 +356,7 @@ def test_predicate_as_text(engine: Engine, scan: Callable[..., ScanRequest]) -> 
 def test_timestamps_without_a_zone_in_the_file(engine: Engine, tmp_path: Path) -> None:
     """INT96, which Spark writes by default: UTC, though the file does not say so."""
     when, out = Column(1, "when", TIMESTAMP), Column(2, "when", TIMESTAMP)
-    moment = dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.timezone.utc)
+    moment = dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.UTC)
     file = tmp_path / DATA
     pq.write_table(
         pa.table({"when": pa.array([moment, None], pa.timestamp("us", "UTC"))}),

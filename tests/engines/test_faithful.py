@@ -60,7 +60,7 @@ WIDE = Decimal(18, 4)
 LARGEST = Decimal(38, 10)
 NTZ = Timestamp(zoned=False)
 D = decimal.Decimal
-UTC = dt.timezone.utc
+UTC = dt.UTC
 
 VALUES: dict[str, tuple[DataType, list[Any]]] = {
     "flag": (BOOLEAN, [True, False, None]),

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 D = decimal.Decimal
-UTC = dt.timezone.utc
+UTC = dt.UTC
 LEGACY = msgspec.structs.replace(SETTINGS, ansi=False)
 
 

@@ -169,7 +169,7 @@ values = st.one_of(
     st.text(),
     st.binary(),
     st.dates(),
-    st.datetimes(timezones=st.sampled_from([None, dt.timezone.utc])),
+    st.datetimes(timezones=st.sampled_from([None, dt.UTC])),
     st.just(decimal.Decimal("1.50")),
 )
 variables = st.builds(Variable, st.integers(0, 2), st.text(max_size=4), data_types)

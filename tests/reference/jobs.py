@@ -127,7 +127,7 @@ def store_job(
         writer.commit(
             Job(
                 id=writer.id,
-                created=dt.datetime.now(dt.timezone.utc).isoformat(),
+                created=dt.datetime.now(dt.UTC).isoformat(),
                 query="made by hand",
                 keep="inline",
                 graph=graph.operators(),

@@ -85,7 +85,7 @@ def load(value: Any, data_type: DataType) -> Any:
         case Float():
             return float(value)
         case Timestamp(zoned=True):
-            return value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+            return value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         case Array(element):
             return tuple(load(item, element) for item in value)
         case _:

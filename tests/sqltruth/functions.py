@@ -120,7 +120,7 @@ def local(settings: Settings, moment: dt.datetime) -> dt.datetime:
 
 def instant(settings: Settings, wall: dt.datetime) -> dt.datetime:
     """The (earlier) moment at which clocks showed that."""
-    return wall.replace(tzinfo=ZoneInfo(settings.zone), fold=0).astimezone(dt.timezone.utc)
+    return wall.replace(tzinfo=ZoneInfo(settings.zone), fold=0).astimezone(dt.UTC)
 
 
 def _moment_text(settings: Settings, value: dt.datetime) -> str:
@@ -130,7 +130,7 @@ def _moment_text(settings: Settings, value: dt.datetime) -> str:
 def _hour_start(settings: Settings, value: dt.datetime) -> dt.datetime:
     here = value.astimezone(ZoneInfo(settings.zone))
     start = here.replace(minute=0, second=0, microsecond=0)
-    return start.astimezone(dt.timezone.utc)
+    return start.astimezone(dt.UTC)
 
 
 def _day_start(settings: Settings, value: dt.datetime) -> dt.datetime:

@@ -37,11 +37,11 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns and types by table; z is empty."""
 
 _MOMENTS = [
-    dt.datetime(2021, 10, 30, 23, 30, tzinfo=dt.timezone.utc),
-    dt.datetime(2021, 10, 31, 0, 30, tzinfo=dt.timezone.utc),
-    dt.datetime(2021, 10, 31, 1, 30, tzinfo=dt.timezone.utc),
-    dt.datetime(2021, 3, 28, 1, 0, tzinfo=dt.timezone.utc),
-    dt.datetime(2021, 11, 7, 4, 31, tzinfo=dt.timezone.utc),
+    dt.datetime(2021, 10, 30, 23, 30, tzinfo=dt.UTC),
+    dt.datetime(2021, 10, 31, 0, 30, tzinfo=dt.UTC),
+    dt.datetime(2021, 10, 31, 1, 30, tzinfo=dt.UTC),
+    dt.datetime(2021, 3, 28, 1, 0, tzinfo=dt.UTC),
+    dt.datetime(2021, 11, 7, 4, 31, tzinfo=dt.UTC),
 ]
 _WALLS = [
     dt.datetime(2021, 10, 31, 2, 30),

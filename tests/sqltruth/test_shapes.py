@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-DAY, TIME = dt.date(2021, 10, 31), dt.datetime(2021, 10, 31, 0, 30, tzinfo=dt.timezone.utc)
+DAY, TIME = dt.date(2021, 10, 31), dt.datetime(2021, 10, 31, 0, 30, tzinfo=dt.UTC)
 LOCAL, CENT = dt.datetime(2021, 10, 31, 2, 30), Decimal("1.50")
 TABLES: dict[str, Rows] = {
     "r": [(1, "x", CENT, 0.0, 4), (1, "1.5", None, -0.0, 0), (2, "x", CENT, math.nan, 2),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 from predtrace.arrays.relation import LineageTable
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """How far a prediction reaches beyond what was captured."""
 
     DIMENSIONAL = "dimensional"

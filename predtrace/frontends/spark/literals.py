@@ -84,7 +84,7 @@ def _text(value: Any, kind: t.DataType) -> str:
 
 def _timestamp(micros: int, zoned: bool) -> dt.datetime:
     moment = _EPOCH + dt.timedelta(microseconds=micros)
-    return moment.replace(tzinfo=dt.timezone.utc) if zoned else moment
+    return moment.replace(tzinfo=dt.UTC) if zoned else moment
 
 
 _READERS: dict[type, Callable[[str], Any]] = {

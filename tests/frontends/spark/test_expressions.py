@@ -98,9 +98,7 @@ LITERALS = {
     "TIMESTAMP_NTZ '2020-01-01 01:02:03.5'": Literal(
         dt.datetime(2020, 1, 1, 1, 2, 3, 500_000), t.Timestamp(zoned=False)
     ),
-    "TIMESTAMP '2020-01-01 00:00:00'": Literal(
-        dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc), t.TIMESTAMP
-    ),
+    "TIMESTAMP '2020-01-01 00:00:00'": Literal(dt.datetime(2020, 1, 1, tzinfo=dt.UTC), t.TIMESTAMP),
     "DOUBLE('NaN')": Literal(float("nan"), t.DOUBLE),
 }
 

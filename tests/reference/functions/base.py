@@ -26,7 +26,7 @@ class Settings(NamedTuple):
         if not zoned:
             return wall
         zone = zoneinfo.ZoneInfo(self.time_zone)
-        return wall.replace(tzinfo=zone).astimezone(dt.timezone.utc)
+        return wall.replace(tzinfo=zone).astimezone(dt.UTC)
 
 
 Builder = Callable[[Call, Settings], Callable[..., Any]]

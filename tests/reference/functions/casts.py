@@ -131,7 +131,7 @@ def _to_timestamp(value: Any, settings: Settings, zoned: bool) -> dt.datetime | 
         except ValueError:
             return None
         return wall if wall.tzinfo else settings.instant(wall, zoned)
-    return dt.datetime.fromtimestamp(float(value), dt.timezone.utc)
+    return dt.datetime.fromtimestamp(float(value), dt.UTC)
 
 
 def caster(source: DataType, target: DataType, settings: Settings) -> Callable[[Any], Any]:
