@@ -67,10 +67,14 @@ def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
 
 
 def _cast(call: Call, args: Args) -> exp.Expr:
-    value = cast_to(args[0], call.type, "duckdb")
-    if isinstance(call.args[0].type, Date) and isinstance(call.type, String):
-        return _date_text(args[0], value)
-    return value
+    source = args[0]
+    match call.args[0].type, call.type:
+        case Date(), String():
+            return _date_text(source, cast_to(source, call.type, "duckdb"))
+        case Decimal(precision, scale), String() if precision == scale:
+            # A decimal without a digit before the point is written '.5'.
+            source = cast_to(source, Decimal(precision + 1, scale), "duckdb")
+    return cast_to(source, call.type, "duckdb")
 
 
 def _date_text(date: exp.Expr, usual: exp.Expr) -> exp.Expr:

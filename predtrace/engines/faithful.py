@@ -165,8 +165,9 @@ def _exact_cast(source: DataType, result: DataType, settings: EngineSettings) ->
             # Java's old formatter knows no years before the first, and no sign.
             return settings.conf.get(TIME_PARSER) != "LEGACY"
         case Decimal(scale=scale), String():
-            # Above, Java turns to scientific notation, except in ANSI mode.
-            return settings.ansi or scale <= _PLAIN_TEXT_SCALE
+            # Above, Java turns to scientific notation, except in ANSI mode. DuckDB needs room for
+            # a digit before the point.
+            return scale < _WIDEST and (settings.ansi or scale <= _PLAIN_TEXT_SCALE)
         case String(), String():
             return True
         case Date(), Timestamp(zoned):

@@ -76,6 +76,10 @@ VALUES: dict[str, tuple[DataType, list[Any]]] = {
         WIDE,
         [D("0.0000"), D("1.0050"), D("-1.0050"), D("2.4950"), D("99999999999999.9999"), None],
     ),
+    "unit": (
+        Decimal(4, 4),
+        [D("0.0000"), D("0.5000"), D("-0.5000"), D("0.0001"), D("-0.0001"), D("0.9999"), None],
+    ),
     "largest": (
         LARGEST,
         [D("0"), D("1.0050000000"), D("-0.0000000001"), D("9" * 28 + ".9999999999"), None],
@@ -243,7 +247,8 @@ def _casts() -> list[Call]:
         ("money", Decimal(15, 1)), ("money", Decimal(5, 0)), ("money", LARGEST),
         ("money", DOUBLE), ("money", STRING), ("wide", MONEY), ("wide", Decimal(20, 6)),
         ("largest", Decimal(38, 12)), ("largest", Decimal(38, 2)), ("wide", STRING),
-        ("largest", STRING),
+        ("largest", STRING), ("unit", STRING), ("unit", DOUBLE), ("unit", WIDE),
+        ("small", Decimal(9, 9)),
         ("single", DOUBLE), ("day", STRING), ("day", NTZ), ("local", DATE),
     ]  # fmt: skip
     found = [of("cast", col(f"{name}_a"), type=data_type) for name, data_type in wanted]
@@ -435,6 +440,7 @@ def test_a_quotient_of_too_many_digits_fails(boundaries: Path) -> None:
         (of("substring", col("text_a"), number(-2), number(1), type=STRING), "from 0"),
         (of("cast", col("text_a"), type=DATE), "casts from string to date"),
         (of("cast", col("day_a"), type=TIMESTAMP), "casts"),
+        (of("cast", Column(1, "all_a", Decimal(38, 38)), type=STRING), "casts from decimal(38,38)"),
         (of("eq", col("text_a"), number(1)), "conversions"),
         (of("year", col("instant_a"), type=INTEGER), "dates only"),
         (of("my_udf", col("text_a"), type=STRING), "unknown"),

@@ -16,14 +16,15 @@ from tests.functions.values import TYPES
 
 CLASSES: dict[str, str] = {
     "integer": "i8 i16 i32 i64",
-    "decimal": "d5 d18 d38 frac",
+    "decimal": "d5 d18 d38 unit frac",
     "float": "f32 f64",
-    "number": "i8 i16 i32 i64 d5 d18 d38 frac f32 f64",
+    "number": "i8 i16 i32 i64 d5 d18 d38 unit frac f32 f64",
     "some": "i32 i64 d5 d18 f64",
     "string": "text num",
     "time": "day ts ntz",
-    "plain": "flag i8 i16 i32 i64 f32 f64 d5 d18 d38 text bytes day ts ntz",
-    "ordered": "flag i8 i32 i64 f32 f64 d5 d18 d38 frac text pad bytes day ts ntz ym ds af at st",
+    "plain": "flag i8 i16 i32 i64 f32 f64 d5 d18 d38 unit text bytes day ts ntz",
+    "ordered": "flag i8 i32 i64 f32 f64 d5 d18 d38 unit frac text pad bytes day ts ntz ym ds af at "
+    "st",
     "array": "ai af at",
     "all": " ".join(TYPES),
 }
