@@ -62,6 +62,8 @@ def _expressions(
 ) -> Iterator[tuple[Expr, bool]]:
     for place, item in enumerate(select.items):
         yield item, select.distinct or place in needed
+    for condition in _conditions(select.source):
+        yield condition, True
     for term in select.where:
         yield term, True
     grouping = select.grouping
@@ -90,5 +92,12 @@ def _item(item: Item, above: reads.Reads, path: Path, read: bool) -> Iterator[Pl
             own = above | reads.joined(item)
             yield from _item(item.left, own, path, read)
             yield from _item(item.right, own, path, read)
-            if item.on is not None:
-                yield from _nested(item.on, path, read)
+
+
+def _conditions(item: Item) -> Iterator[Expr]:
+    """The conditions of a FROM clause's joins, in the order of the text."""
+    if isinstance(item, Join):
+        yield from _conditions(item.left)
+        yield from _conditions(item.right)
+        if item.on is not None:
+            yield item.on
