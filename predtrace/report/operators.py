@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from predtrace.report.names import ColumnNames, scan_name
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -18,6 +21,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Operator,
+    OperatorBase,
     OuterJoin,
     RowTransform,
     ScalarSubquery,
@@ -29,53 +33,87 @@ from pushdown.operators import (
 )
 from symbolic.expr import TRUE, Expr
 
+Labeller = Callable[[Any, ColumnNames, OperatorGraph], str]
+
 
 def describe(operator: Operator, graph: OperatorGraph, names: ColumnNames | None = None) -> str:
     """What an operator does, in one line, e.g. ``group by a: n = count(*)``.
 
     `names` may be handed in by callers that describe many operators of one graph.
     """
-    names = names or ColumnNames(graph)
-    match operator:
-        case Scan(alias=alias, table=table):
-            name = scan_name(operator, graph)
-            return f"scan {name} as {alias}" if alias not in (None, table) else f"scan {name}"
-        case OneRow():
-            return "one row without columns"
-        case Filter(condition=condition):
-            return f"filter {names.expression(condition)}"
-        case RowTransform(assignments=assignments):
-            return f"project {_assignments(assignments, names)}"
-        case InnerJoin(condition=condition):
-            return "cross join" if condition == TRUE else _on("inner join", condition, names)
-        case OuterJoin(kind=kind, condition=condition):
-            return _on(f"{kind} outer join", condition, names)
-        case SemiJoin(condition=condition):
-            return _on("semi join", condition, names)
-        case AntiJoin(condition=condition):
-            return _on("anti join", condition, names)
-        case MarkJoin(condition=condition, mark=mark, matches=matches):
-            text = _on(f"mark join ({names.name(mark)})", condition, names)
-            return text if matches is None else f"{text}, of these {names.expression(matches)}"
-        case ScalarSubquery(column=column):
-            return f"scalar subquery as {names.name(column)}"
-        case GroupBy(keys=keys, aggregations=aggregations):
-            by = f"group by {_assignments(keys, names)}" if keys else "aggregate all rows"
-            found = ", ".join(_aggregation(item, names) for item in aggregations)
-            return f"{by}: {found}" if found else by
-        case Distinct():
-            return "distinct"
-        case Union_(inputs=inputs):
-            return f"union all of {len(inputs)}"
-        case Intersect(all=every):
-            return "intersect all" if every else "intersect"
-        case Except(all=every):
-            return "except all" if every else "except"
-        case Sort(keys=keys):
-            return f"sort by {', '.join(_sort_key(key, names) for key in keys)}"
-        case Limit(count=count, offset=offset):
-            skipped = f" after skipping {offset}" if offset else ""
-            return f"limit {'none' if count is None else count}{skipped}"
+    return LABELS[type(operator)](operator, names or ColumnNames(graph), graph)
+
+
+def _scan(operator: Scan, names: ColumnNames, graph: OperatorGraph) -> str:
+    name = scan_name(operator, graph)
+    named = operator.alias not in (None, operator.table)
+    return f"scan {name} as {operator.alias}" if named else f"scan {name}"
+
+
+def _filter(operator: Filter, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"filter {names.expression(operator.condition)}"
+
+
+def _project(operator: RowTransform, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"project {_assignments(operator.assignments, names)}"
+
+
+def _sort(operator: Sort, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"sort by {', '.join(_sort_key(key, names) for key in operator.keys)}"
+
+
+def _limit(operator: Limit, names: ColumnNames, graph: OperatorGraph) -> str:
+    skipped = f" after skipping {operator.offset}" if operator.offset else ""
+    return f"limit {'none' if operator.count is None else operator.count}{skipped}"
+
+
+def _inner_join(operator: InnerJoin, names: ColumnNames, graph: OperatorGraph) -> str:
+    crossed = operator.condition == TRUE
+    return "cross join" if crossed else _on("inner join", operator.condition, names)
+
+
+def _outer_join(operator: OuterJoin, names: ColumnNames, graph: OperatorGraph) -> str:
+    return _on(f"{operator.kind} outer join", operator.condition, names)
+
+
+def _mark_join(operator: MarkJoin, names: ColumnNames, graph: OperatorGraph) -> str:
+    text = _on(f"mark join ({names.name(operator.mark)})", operator.condition, names)
+    if operator.matches is None:
+        return text
+    return f"{text}, of these {names.expression(operator.matches)}"
+
+
+def _scalar_subquery(operator: ScalarSubquery, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"scalar subquery as {names.name(operator.column)}"
+
+
+def _group_by(operator: GroupBy, names: ColumnNames, graph: OperatorGraph) -> str:
+    keys = operator.keys
+    by = f"group by {_assignments(keys, names)}" if keys else "aggregate all rows"
+    found = ", ".join(_aggregation(item, names) for item in operator.aggregations)
+    return f"{by}: {found}" if found else by
+
+
+LABELS: dict[type[OperatorBase], Labeller] = {
+    Scan: _scan,
+    OneRow: lambda operator, names, graph: "one row without columns",
+    Filter: _filter,
+    RowTransform: _project,
+    Distinct: lambda operator, names, graph: "distinct",
+    Sort: _sort,
+    Limit: _limit,
+    InnerJoin: _inner_join,
+    OuterJoin: _outer_join,
+    SemiJoin: lambda operator, names, graph: _on("semi join", operator.condition, names),
+    AntiJoin: lambda operator, names, graph: _on("anti join", operator.condition, names),
+    MarkJoin: _mark_join,
+    ScalarSubquery: _scalar_subquery,
+    GroupBy: _group_by,
+    Union_: lambda operator, names, graph: f"union all of {len(operator.inputs)}",
+    Intersect: lambda operator, names, graph: "intersect all" if operator.all else "intersect",
+    Except: lambda operator, names, graph: "except all" if operator.all else "except",
+}
+"""Operator class to its line."""
 
 
 def _on(kind: str, condition: Expr, names: ColumnNames) -> str:

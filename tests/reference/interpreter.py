@@ -75,7 +75,7 @@ class Run:
         for node in self.graph.bottom_up():
             operator = self.graph[node]
             inputs = self.graph.inputs(node)
-            evaluate = _EVALUATORS[type(operator)]
+            evaluate = EVALUATORS[type(operator)]
             known[node] = evaluate(self, operator, *(known[child] for child in inputs))
             if not keep:
                 for child in inputs:
@@ -283,7 +283,7 @@ class Run:
         return picked(source, [places[row_key(row)] for row in rows])
 
 
-_EVALUATORS: dict[type, Any] = {
+EVALUATORS: dict[type, Any] = {
     Scan: Run.scan,
     OneRow: Run.one_row,
     Filter: Run.filter,

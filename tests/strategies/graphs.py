@@ -23,6 +23,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Operator,
+    OperatorBase,
     OuterJoin,
     RowTransform,
     ScalarSubquery,
@@ -77,7 +78,7 @@ class GraphBuilder:
         """A random part with about `budget` operators above its scans."""
         if budget <= 0:
             return self.scan()
-        return _KINDS[one_of(self.draw, self.kinds)](self, budget - 1)
+        return _KINDS[one_of(self.draw, self.kinds)][0](self, budget - 1)
 
     def add(self, make: Callable[..., Operator], *inputs: Node, **fields: Any) -> Node:
         """Add an operator of the class with the fields."""
@@ -267,27 +268,29 @@ def _one_row(build: GraphBuilder, budget: int) -> Node:
     return build.projected(build.add(OneRow), (one_of(build.draw, COLUMN_TYPES),))
 
 
-_KINDS: dict[str, Callable[[GraphBuilder, int], Node]] = {
-    "filter": _filter,
-    "project": _row_transform,
-    "inner": _join(InnerJoin),
-    "outer": _join(OuterJoin),
-    "semi": _join(SemiJoin),
-    "anti": _join(AntiJoin),
-    "mark": _join(MarkJoin),
-    "mark_filter": _mark_filter,
-    "scalar": _scalar_subquery,
-    "group": _group_by,
-    "having": _having,
-    "distinct": _distinct,
-    "union": _set_operation(Union_),
-    "intersect": _set_operation(Intersect),
-    "except": _set_operation(Except),
-    "sort": _sort,
-    "limit": _limit,
-    "top_k": _top_k,
-    "one_row": _one_row,
+_KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]] = {
+    "filter": (_filter, Filter),
+    "project": (_row_transform, RowTransform),
+    "inner": (_join(InnerJoin), InnerJoin),
+    "outer": (_join(OuterJoin), OuterJoin),
+    "semi": (_join(SemiJoin), SemiJoin),
+    "anti": (_join(AntiJoin), AntiJoin),
+    "mark": (_join(MarkJoin), MarkJoin),
+    "mark_filter": (_mark_filter, MarkJoin),
+    "scalar": (_scalar_subquery, ScalarSubquery),
+    "group": (_group_by, GroupBy),
+    "having": (_having, GroupBy),
+    "distinct": (_distinct, Distinct),
+    "union": (_set_operation(Union_), Union_),
+    "intersect": (_set_operation(Intersect), Intersect),
+    "except": (_set_operation(Except), Except),
+    "sort": (_sort, Sort),
+    "limit": (_limit, Limit),
+    "top_k": (_top_k, Limit),
+    "one_row": (_one_row, OneRow),
 }
+"""Kind of part to how it is drawn, and the operator that it is there for."""
+DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
 _WEIGHTED = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer")
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
 _BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
