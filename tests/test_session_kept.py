@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
 from predtrace import doctor
+from predtrace.active_session import as_active
 from predtrace.api import JobHandle, Trace
 from predtrace.commands.running import explain_query, record_query, run_query
 from predtrace.errors import PredTraceError
@@ -39,10 +40,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def view(spark: SparkSession, folder: Path) -> Iterator[None]:
+def view(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # PySpark takes the last session that made a DataFrame of local rows for the active one.
+    monkeypatch.setattr(SparkSession, "_activeSession", spark)
     spark.read.parquet(str(folder / "t.parquet")).createOrReplaceTempView("t")
     spark.sql(QUERY).collect()  # Spark notes things when it first runs a shuffle.
-    yield
+    with as_active(spark):
+        yield
     spark.catalog.dropTempView("t")
 
 
