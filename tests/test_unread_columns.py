@@ -48,6 +48,24 @@ CASES: dict[str, tuple[tuple[Any, ...], dict[str, list[int]]]] = {
         (2, 20),
         {"t": [2], "u": [1, 2]},
     ),
+    # Nor the results of its aggregates: the whole group is there.
+    "SELECT k, a FROM t WHERE EXISTS (SELECT max(a) FROM u)": (
+        (1, 10),
+        {"t": [0], "u": [0, 1, 2, 3]},
+    ),
+    "SELECT min(a) AS m FROM t HAVING EXISTS (SELECT max(u.a) FROM u)": (
+        (10,),
+        {"t": [0], "u": [0, 1, 2, 3]},
+    ),
+    "SELECT k, a FROM t WHERE EXISTS (SELECT max(a) FROM u WHERE u.k = t.k GROUP BY u.k)": (
+        (2, 20),
+        {"t": [2], "u": [1, 2]},
+    ),
+    "SELECT k, a FROM t "
+    "WHERE a > 100 OR EXISTS (SELECT max(a), min(a) FROM u WHERE u.k = t.k GROUP BY u.k)": (
+        (2, 20),
+        {"t": [2], "u": [1, 2]},
+    ),
     # Branches of UNION ALL are cut down alike; DISTINCT and UNION compare whole rows.
     f"SELECT k FROM (SELECT k, {SCALAR} AS s FROM t UNION ALL SELECT k, a FROM u)": (
         (2,),

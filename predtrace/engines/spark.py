@@ -84,6 +84,10 @@ OWN = {
     "spark.sql.crossJoin.enabled": "true",
     # Of a = b and CAST(a AS STRING) = c follows CAST(b AS STRING) = c to Spark, but 0.0 = -0.0.
     "spark.sql.constraintPropagation.enabled": "false",
+    # Statistics leave NaN out: of what a question keeps, of columns inside of structs. (Floats
+    # of files are read through a function, see `spark_source`.)
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
+    "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "",
 }
 """What questions need set for themselves."""
 _UNSOUND_RULES = (

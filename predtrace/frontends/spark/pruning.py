@@ -146,7 +146,7 @@ def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids
 
 def _needed_of(subquery: Node) -> Ids | None:
     """What is read of a subquery's output: of EXISTS (SELECT …), nothing."""
-    selects = subquery.cls == "Exists" and subquery.subplan().cls == "Project"
+    selects = subquery.cls == "Exists" and subquery.subplan().cls in _LISTS
     return frozenset() if selects else None
 
 
