@@ -65,6 +65,27 @@ CASES: dict[str, Expected] = {
         (4,): {"r": [0, 1, 2, 4], "s": [0, 1, 2, 5]},
     },
 }
+JOINED: dict[str, Expected] = {
+    # NOT IN in a join's condition: where the comparison is NULL, there is no pair.
+    "SELECT count(*) AS n FROM r JOIN s ON r.id = s.id AND r.a NOT IN (SELECT a FROM u)": {
+        (1,): {"r": [4], "s": [4]},
+    },
+    "SELECT s.id FROM s LEFT SEMI JOIN r ON r.id > s.id AND r.a NOT IN (SELECT max(a) FROM u)": {
+        (0,): {"r": [1, 4], "s": [0]},
+        (1,): {"r": [4], "s": [1]},
+        (2,): {"r": [4], "s": [2]},
+        (3,): {"r": [4], "s": [3]},
+    },
+    "SELECT s.id, count(r.id) AS n FROM s LEFT JOIN r "
+    "ON r.id >= s.id AND (r.a NOT IN (SELECT a FROM u) OR r.id = 2) GROUP BY s.id": {
+        (0, 2): {"r": [2, 4], "s": [0], "u": [1, 2]},
+        (1, 2): {"r": [2, 4], "s": [1], "u": [1, 2]},
+        (2, 2): {"r": [2, 4], "s": [2], "u": [1, 2]},
+        (3, 1): {"r": [4], "s": [3]},
+        (4, 1): {"r": [4], "s": [4]},
+        (5, 0): {"s": [5]},
+    },
+}
 NEGATIONS = (
     "NOT (a IN (SELECT a FROM s) AND id >= 0)",
     "NOT (a IN (SELECT a FROM s) OR id = 0)",
@@ -114,6 +135,16 @@ IN_CONDITIONS: dict[str, tuple[Expected, tuple[str, ...]]] = {
         },
         (),
     ),
+    # What an anti join keeps is no pair.
+    "SELECT r.id FROM r LEFT ANTI JOIN s "
+    "ON r.id = s.id AND EXISTS (SELECT 1 FROM u WHERE u.a = r.a)": (
+        {(3,): {"r": [3]}, (4,): {"r": [4]}},
+        ("u",),
+    ),
+    "SELECT r.id FROM r LEFT ANTI JOIN s ON r.id = s.id + 4 AND r.a IN (SELECT a FROM u)": (
+        {(0,): {"r": [0]}, (1,): {"r": [1]}, (2,): {"r": [2]}, (3,): {"r": [3]}, (4,): {"r": [4]}},
+        ("u",),
+    ),
     # Computed before the join it belongs to the row, with or without a partner.
     "SELECT q.id, s.id AS s FROM (SELECT id, EXISTS (SELECT 1 FROM u WHERE u.a = r.a) AS e FROM r) "
     "AS q LEFT JOIN s ON q.id = s.id AND NOT e": (
@@ -127,7 +158,7 @@ IN_CONDITIONS: dict[str, tuple[Expected, tuple[str, ...]]] = {
         (),
     ),
 }
-"""Subqueries in the condition of an outer join, with the scans that are supersets."""
+"""Subqueries in the condition of an outer or anti join, with the scans that are supersets."""
 
 SEEDS = (17, 18, 21, 22)
 """Of random conditions."""
@@ -141,9 +172,9 @@ def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sp
     return own
 
 
-@pytest.mark.parametrize("statement", CASES)
+@pytest.mark.parametrize("statement", [*CASES, *JOINED])
 def test_rows(session: SparkSession, tmp_path: Path, statement: str) -> None:
-    check(session.sql(statement), CASES[statement], tmp_path)
+    check(session.sql(statement), {**CASES, **JOINED}[statement], tmp_path)
 
 
 @pytest.mark.parametrize("statement", IN_CONDITIONS)

@@ -1,9 +1,9 @@
-"""Subqueries in the condition of an outer join, which are asked of pairs of rows.
+"""Subqueries in the condition of an outer or anti join, which are asked of pairs of rows.
 
-A row that found no partner is no pair: it is padded, and what its subqueries match contributes
-nothing (semantics.md section 2). The plan computes such a subquery once a row of the side that it
-reads, below the join, where a row does not know yet whether it will find a partner. On a side
-whose rows are kept, the answers for the subquery's scans are therefore supersets.
+A row that found no partner is no pair: what its subqueries match contributes nothing
+(semantics.md section 2). The plan computes such a subquery once a row of the side that it reads,
+below the join, where a row does not know yet whether it will find a partner. On a side whose rows
+are kept, the answers for the subquery's scans are therefore supersets.
 
 A subquery that the pipeline computes before the join (in a SELECT list, say) belongs to the row,
 with or without a partner: a projection then stands between it and the join.
@@ -17,7 +17,7 @@ import msgspec
 
 from predtrace.inference.plan import PRECISE, SUPERSET, ScanLineage
 from pushdown.graph import OperatorGraph
-from pushdown.operators import MarkJoin, OuterJoin, ScalarSubquery
+from pushdown.operators import AntiJoin, MarkJoin, Operator, OuterJoin, ScalarSubquery
 from pushdown.operators.joins import PRESERVED
 
 
@@ -26,8 +26,8 @@ def with_unpaired_rows(
 ) -> tuple[ScanLineage, ...]:
     """The scans, those as supersets that subqueries of rows without a partner read."""
     reasons = {
-        node: f"operator {join} (OuterJoin): a subquery in its condition is asked of a row before "
-        "the row has a partner"
+        node: f"operator {join} ({type(graph[join]).__name__}): a subquery in its condition is "
+        "asked of a row before the row has a partner"
         for join, subquery in _asked_of_pairs(graph)
         for node in graph.top_down(subquery)
     }
@@ -40,14 +40,19 @@ def with_unpaired_rows(
 
 
 def _asked_of_pairs(graph: OperatorGraph) -> Iterator[tuple[int, int]]:
-    """Every outer join with the subqueries in its condition that are asked of kept rows."""
+    """Every join with the subqueries in its condition that are asked of kept rows."""
     for join in graph.operators():
-        if not isinstance(join, OuterJoin):
-            continue
-        for child, kept in zip(join.inputs, PRESERVED[join.kind], strict=True):
+        for child in _kept(join):
             operator = graph[child]
-            if not kept:
-                continue
             while isinstance(operator, (MarkJoin, ScalarSubquery)):
                 yield join.id, operator.right
                 operator = graph[operator.left]
+
+
+def _kept(join: Operator) -> Iterator[int]:
+    """The inputs whose rows come out without a partner."""
+    if isinstance(join, OuterJoin):
+        pairs = zip(join.inputs, PRESERVED[join.kind], strict=True)
+        yield from (child for child, kept in pairs if kept)
+    elif isinstance(join, AntiJoin):
+        yield join.left

@@ -53,6 +53,9 @@ RULES: tuple[str | Pass, ...] = (
     "optimizer.RewriteCorrelatedScalarSubquery",
     # NOT moves inwards to the IN below it: the next rule knows NOT IN by its own NOT.
     negate_inwards,
+    # What a join's condition says of one side becomes a filter on that side, where this does
+    # not change the pairs. The next rule knows NOT IN in filters only; it would lose its NULLs.
+    "optimizer.PushPredicateThroughJoin",
     # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
     # joins: the condition matches the same inner rows.
     _TO_JOINS,
