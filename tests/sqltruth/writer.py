@@ -121,7 +121,8 @@ class Writer(Conditions):
         """A SELECT, correlated with `outer` if that is given."""
         source, columns = self._from(depth)
         scope = self._local(columns)
-        qualified = [column.ref for column in columns]
+        # A merged column has no qualifier: in a subquery its name may be that of a column there.
+        qualified = [column.ref for column in columns if "`.`" in column.ref.text]
         where = [self.condition(scope, depth, qualified) for _ in range(self.pick((0, 0, 0, 1, 1)))]
         if outer:
             where.append(self._correlation(scope, outer))
