@@ -11,7 +11,9 @@ PLANS = """
     columnVector.offheap.enabled cteRecursionAnchorRowsLimitToConvertToLocalRelation
     cteRelationDefMaxRows.enabled dataSource.alwaysCreateV2Predicate
     dataSource.skipAssertOnPredicatePushdown defaultCacheStorageLevel defaultSizeInBytes
-    exchange.reuse inMemoryColumnarStorage. inMemoryTableScanStatistics.enable
+    exchange.reuse inMemoryColumnarStorage.batchSize inMemoryColumnarStorage.compressed
+    inMemoryColumnarStorage.enableVectorizedReader inMemoryColumnarStorage.hugeVectorReserveRatio
+    inMemoryColumnarStorage.hugeVectorThreshold inMemoryTableScanStatistics.enable
     join.preferSortMergeJoin join.splitStreamedSideJoinCondition lazySetOperatorOutput.enabled
     leafNodeDefaultParallelism legacy.bucketedTableScan.outputOrdering
     lightweightPlanChangeValidation limit. maxBroadcastTableSize maxSinglePartitionBytes
@@ -41,7 +43,7 @@ PLANS = """
     optimizer.getJsonObjectSharedParsing.enabled optimizer.inSetConversionThreshold
     optimizer.inSetSwitchThreshold optimizer.insertMapSortInDistinctAggregates.enabled
     optimizer.mapLookupHashThreshold optimizer.maxIterations optimizer.mergeSubplans.
-    optimizer.nestedPredicatePushdown.supportedFileSources optimizer.nestedSchemaPruning.enabled
+    optimizer.nestedSchemaPruning.enabled
     optimizer.optimizeExpandRatio optimizer.optimizeOneRowRelationSubquery
     optimizer.optimizeOneRowRelationSubquery.alwaysInline optimizer.plannedWrite.enabled
     optimizer.preserveAliasMetadataWhenCollapsingProjects optimizer.propagateDistinctKeys.enabled
