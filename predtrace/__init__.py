@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         TargetError,
         UnsupportedOperatorError,
     )
-    from predtrace.lineage import Lineage
+    from predtrace.lineage.answer import Lineage
 
 _HOMES = {
     **dict.fromkeys(("JobHandle", "Trace", "open_job", "trace"), "predtrace.api"),
-    "Lineage": "predtrace.lineage",
+    "Lineage": "predtrace.lineage.answer",
     **dict.fromkeys(
         (
             "EngineError",

@@ -9,28 +9,28 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from predtrace.active_session import STOPPED, active_session, is_running
-from predtrace.boundary import of_record
-from predtrace.commit import Commit
-from predtrace.depth import reads_deep_trees
+from predtrace.durable.checksums import FINGERPRINTS, FULL, QUICK
+from predtrace.environment.recursion import reads_deep_trees
+from predtrace.environment.sessions import STOPPED, active_session, is_running
 from predtrace.errors import EngineError, NonDeterministicError, PredTraceError
-from predtrace.files import check_stored
 from predtrace.inference.plan import Intermediate, LineagePlan
-from predtrace.jobs.checksums import FINGERPRINTS, FULL, QUICK
+from predtrace.jobs.boundary import of_record
 from predtrace.jobs.model import Job, Source, StoredResult
+from predtrace.jobs.results import check_stored
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
-from predtrace.lineage import Lineage
-from predtrace.questions import ask, check_engine
+from predtrace.lineage.answer import Lineage
+from predtrace.lineage.ask import ask, check_engine
+from predtrace.maintenance.commit import Commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from predtrace.frontends.spark import SparkPipeline
-    from predtrace.index.building import Steps
-    from predtrace.index.forward import Reached
     from predtrace.index.summary import IndexSummary
+    from predtrace.lineage.forward import Reached
+    from predtrace.maintenance.indexing import Steps
     from predtrace.report.explanation import Explanation
     from pushdown.graph import OperatorGraph
 
@@ -350,11 +350,11 @@ class JobHandle:
         """Store now, from unchanged sources, the intermediate results that the job lacks.
 
         Many questions are then look-ups. What is stored, now or by the run, is made as small
-        as the output allows (`predtrace.reducing`). Raises SourceError if a source changed
-        since the job, NonDeterministicError if another run need not give what the job had,
-        EngineError or StoreError if it cannot be done; the job stays as it was then.
+        as the output allows (`predtrace.maintenance.compaction`). Raises SourceError if a
+        source changed since the job, NonDeterministicError if another run need not give what
+        the job had, EngineError or StoreError if it cannot be done; the job stays as it was then.
         """
-        from predtrace.building import build
+        from predtrace.maintenance.backfill import build
 
         with of_record(self.id):
             self._record = build(self.folder, engine, spark or self._session)
@@ -384,8 +384,8 @@ class JobHandle:
         numbers, StoreError beyond the limit or if it cannot be written, PredTraceError
         if the output was not kept; the job stays as it was then.
         """
-        from predtrace.index.building import LIMIT, build_index
         from predtrace.index.summary import summary
+        from predtrace.maintenance.indexing import LIMIT, build_index
 
         check_engine(engine)
         with of_record(self.id):
@@ -421,7 +421,7 @@ class JobHandle:
         ``row`` as `row_ids` gives it. Raises PredTraceError without an index, or if that
         leaves out the scan, TargetError for rows or a predicate that do not fit.
         """
-        from predtrace.index.forward import forward
+        from predtrace.lineage.forward import forward
 
         check_engine(engine)
         with of_record(self.id):

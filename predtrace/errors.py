@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predtrace.printable import one_line
+from predtrace.text.printable import one_line
 
 
 class PredTraceError(Exception):

@@ -16,12 +16,12 @@ from sqlglot import exp
 
 from predtrace.engines.base import TARGET, physical_name
 from predtrace.engines.dialects import DUCKDB_DIALECT, SPARK_DIALECT, Dialect
-from predtrace.engines.duckdb_source import source_relation
-from predtrace.engines.faithful_plan import plan_obstacle
-from predtrace.engines.literals import number, sql_literal
-from predtrace.engines.query import ROW
-from predtrace.engines.relational import plan_query
-from predtrace.engines.spark_source import literal_address
+from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.source import source_relation
+from predtrace.engines.spark.source import literal_address
+from predtrace.engines.sql.literals import number, sql_literal
+from predtrace.engines.sql.query import ROW
+from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
 from predtrace.index.numbering import RowNumbers

@@ -20,7 +20,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    log4j = Path(__file__).parents[1] / "predtrace" / "log4j2.properties"
+    log4j = Path(__file__).parents[1] / "predtrace" / "environment" / "log4j2.properties"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

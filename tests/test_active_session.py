@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import predtrace
-from predtrace.active_session import as_active
+from predtrace.environment.sessions import as_active
 from predtrace.frontends.spark import read_pipeline
 from pushdown.operators import RowTransform
 from symbolic.expr import Literal, walk

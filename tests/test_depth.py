@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import predtrace
-from predtrace.depth import deep_trees
+from predtrace.environment.recursion import deep_trees
 from predtrace.errors import UnsupportedOperatorError
 
 

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 import predtrace
-from predtrace.active_session import is_running
-from predtrace.engines.duckdb_process import duckdb_errors
+from predtrace.engines.duckdb.process import duckdb_errors
+from predtrace.environment.sessions import is_running
 from predtrace.errors import EngineError, PredTraceError, SourceError, StoreError, TargetError
 from predtrace.frontends.spark.sources import REFUSED_LEAVES
 

@@ -12,9 +12,9 @@ import pytest
 from sqlglot import exp
 
 from predtrace.engines.base import Targets
-from predtrace.engines.spark import SparkEngine
-from predtrace.engines.spark_total import DIALECTS
-from predtrace.engines.sql import Compiler
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.spark.total import DIALECTS
+from predtrace.engines.sql.compiler import Compiler
 from predtrace.frontends.spark.pipeline import read_pipeline
 from tests.frontends.spark.shapes import projected
 

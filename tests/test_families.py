@@ -14,7 +14,7 @@ import pytest
 
 import predtrace.frontends.spark.pipeline  # noqa: F401 (registers its translations)
 import pushdown.operators as operators
-from predtrace.engines.relational import BUILDERS
+from predtrace.engines.sql.relational import BUILDERS
 from predtrace.frontends.spark.registry import BECOMES
 from predtrace.report.operators import LABELS
 from pushdown.operators import Operator, OperatorBase
@@ -36,7 +36,7 @@ def translated() -> set[type[OperatorBase]]:
 REGISTRIES: dict[str, Collection[type[OperatorBase]]] = {
     "pushdown/operators/__init__.py: Operator": KINDS,
     "pushdown/rules: RULES, LEAVES or UNSUPPORTED": {*RULES, *LEAVES, *UNSUPPORTED},
-    "predtrace/engines/relational.py: BUILDERS": BUILDERS,
+    "predtrace/engines/sql/relational.py: BUILDERS": BUILDERS,
     "predtrace/frontends/spark: translates(…, to=…)": translated(),
     "predtrace/report/operators.py: LABELS": LABELS,
     "tests/reference/interpreter.py: EVALUATORS": EVALUATORS,

@@ -28,7 +28,7 @@ def test_imports_are_light(statement: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["api", "commands.asking", "commands.jobs", "jobs.store", "jobs.model", "lineage"],
+    ["api", "cli.questions", "cli.jobs", "jobs.store", "jobs.model", "lineage.answer"],
 )
 def test_jobs_are_read_without_engines(name: str) -> None:
     assert loaded_by(f"import predtrace.{name}") == set()

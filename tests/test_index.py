@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from predtrace import JobHandle, open_job
-from predtrace.cli import app
+from predtrace.cli.app import app
 from predtrace.errors import (
     ArrayFormatError,
     EngineError,
@@ -503,7 +503,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 _KILLED = """
 import os, signal, sys
 import predtrace
-from predtrace.jobs import unfinished
+from predtrace.durable import writing as unfinished
 unfinished.os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
 predtrace.open_job(sys.argv[1], sys.argv[2]).build_index()
 """

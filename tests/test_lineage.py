@@ -19,11 +19,11 @@ from predtrace.errors import (
     StoreError,
     TargetError,
 )
-from predtrace.files import stored_result
 from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, StoredIntermediate
+from predtrace.jobs.results import stored_result
 from predtrace.jobs.store import JobStore
-from predtrace.questions import ask
+from predtrace.lineage.ask import ask
 from pushdown.operators import AggregateCall, Aggregation, Assignment, GroupBy, InnerJoin, Scan
 from symbolic.expr import Column, Expr, Literal, call, conjunction, same
 from symbolic.types import LONG, STRING

@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, event, given, settings
 
-from predtrace import JobHandle, open_job, reducing
+from predtrace import JobHandle, open_job
 from predtrace.errors import EngineError, StoreError
-from predtrace.files import stored_result
+from predtrace.jobs.results import stored_result
 from predtrace.jobs.store import replace_job
+from predtrace.maintenance import compaction as reducing
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,

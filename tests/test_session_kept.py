@@ -21,12 +21,12 @@ from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
-from predtrace import doctor
-from predtrace.active_session import as_active
 from predtrace.api import JobHandle, Trace
-from predtrace.commands.running import explain_query, record_query, run_query
+from predtrace.cli.running import explain_query, record_query, run_query
+from predtrace.environment import doctor
+from predtrace.environment.sessions import as_active
 from predtrace.errors import PredTraceError
-from predtrace.lineage import ScanRows, SourceRows
+from predtrace.lineage.answer import ScanRows, SourceRows
 
 QUERY = "SELECT k, sum(v) AS s FROM t GROUP BY k"
 

@@ -17,13 +17,13 @@ from sqlglot import exp
 
 import predtrace
 from predtrace.engines.base import Targets
-from predtrace.engines.literals import sql_literal
-from predtrace.engines.spark import OWN, SparkEngine
+from predtrace.engines.spark.engine import OWN, SparkEngine
+from predtrace.engines.sql.literals import sql_literal
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.pipeline import read_pipeline
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.model import EngineSettings
-from predtrace.settings import (
+from predtrace.jobs.settings import (
     PREFIX,
     SAVED,
     belongs_to_statements,

@@ -15,8 +15,8 @@ from pyspark.sql import Row
 
 from predtrace.errors import TargetError
 from predtrace.jobs.model import EngineSettings
-from predtrace.target_values import convert
-from predtrace.targets import Wanted, check_target, trusted_targets
+from predtrace.targets.target import Wanted, check_target, trusted_targets
+from predtrace.targets.values import convert
 from symbolic.expr import Column, Literal, call, conjunction, disjunction, render, same
 from symbolic.types import (
     BOOLEAN,

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from predtrace.arrays.query import Direction, TableIndex, trace
     from predtrace.arrays.relation import CellRelation, End, LineageTable, follow
     from predtrace.arrays.reuse.predictor import Reuse
-    from predtrace.arrays.rowsets import RowIndex
     from predtrace.arrays.store import ArrayStore, open_store
     from predtrace.arrays.tracked.array import LineageArray
     from predtrace.arrays.tracked.decorator import track
     from predtrace.arrays.tracked.session import Tracking, tracking
     from predtrace.arrays.tracked.views import as_strided
     from predtrace.arrays.weights import significant
+    from predtrace.packed.rowsets import RowIndex
 
 _HOMES = {
     **dict.fromkeys(("CellRelation", "End", "LineageTable", "follow"), "relation"),

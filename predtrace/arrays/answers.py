@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.quality import Quality, weakest
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Ints, Shape
 
 CellsLike: TypeAlias = (
     Cells | npt.ArrayLike | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predtrace.arrays.boxes import Columns, Flags, Ints, Shape, expand, ravel, volumes
+from predtrace.packed.boxes import Columns, Flags, Ints, Shape, expand, ravel, volumes
 
 MANY = 1 << 10
 """Boxes that are sorted however small the array is."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Ints, Shape, ravel
+from predtrace.packed.boxes import KEY_LIMIT, Ints, Shape, ravel
 
 
 @dataclass(frozen=True, eq=False)

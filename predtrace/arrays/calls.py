@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.arrays.reuse.basis import Basis, Prediction
 from predtrace.arrays.signatures import CallSignature, as_json
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Shape
 
 CellCapture: TypeAlias = Callable[[tuple[int, ...]], Iterable[Sequence[int]]]
 """The input cells that contributed to an output cell."""

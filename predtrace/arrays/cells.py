@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from predtrace.arrays.bitmaps import runs
-from predtrace.arrays.boxes import (
+from predtrace.arrays.runs import differs, sorting_order
+from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import (
     KEY_LIMIT,
     Columns,
     Ints,
@@ -21,8 +23,6 @@ from predtrace.arrays.boxes import (
     sorted_unique,
     volumes,
 )
-from predtrace.arrays.runs import differs, sorting_order
-from predtrace.errors import ArrayLineageError
 
 Place: TypeAlias = int | slice
 """One axis of a box: an index or a slice with step 1; negative numbers count from the end."""

@@ -22,8 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from predtrace.arrays.boxes import Ints, Shape
-from predtrace.arrays.ints import (
+from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
+from predtrace.errors import ArrayFormatError, ArrayLineageError
+from predtrace.packed.boxes import Ints, Shape
+from predtrace.packed.ints import (
     Reader,
     compress_bytes,
     decompress_bytes,
@@ -31,8 +33,6 @@ from predtrace.arrays.ints import (
     varint,
     write_ints,
 )
-from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
-from predtrace.errors import ArrayFormatError, ArrayLineageError
 
 MAGIC = b"PL"
 VERSION = 1

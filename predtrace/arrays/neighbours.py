@@ -14,8 +14,8 @@ from itertools import product
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Ints, ravel
 from predtrace.arrays.relation import CellRelation
+from predtrace.packed.boxes import KEY_LIMIT, Ints, ravel
 
 _SAMPLE = 256
 _LEAST = 64

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import networkx as nx
 
 from predtrace.arrays.answers import Answer, combined
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.catalogue import ArrayEntry, LineageEntry
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.ledger import Ledger
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.query import Direction
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Shape
 
 Hop = Callable[[str, Cells, Direction], Cells]
 """From cells to the related ones, by the key of a table."""

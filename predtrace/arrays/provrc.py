@@ -30,10 +30,10 @@ from itertools import product
 
 import numpy as np
 
-from predtrace.arrays.boxes import Flags, Ints, as_columns, as_matrix
 from predtrace.arrays.neighbours import share_with_neighbours
 from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
 from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_order
+from predtrace.packed.boxes import Flags, Ints, as_columns, as_matrix
 
 SAMPLE = 1 << 12
 """Pairs on which axis orders are compared; a larger relation takes its sample's best."""

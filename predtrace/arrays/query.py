@@ -26,11 +26,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from predtrace.arrays.boxes import Columns, Flags, Ints, Shape, as_columns, as_matrix, expand
 from predtrace.arrays.boxindex import BoxIndex
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.relation import LineageTable, SmallInts
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Columns, Flags, Ints, Shape, as_columns, as_matrix, expand
 
 FEW_ROWS = 64
 """Parts of at most so many rows are joined with every box, others through an index."""

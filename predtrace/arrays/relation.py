@@ -26,8 +26,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Flags, Ints, Shape, expand, sorted_unique, volumes
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Flags, Ints, Shape, expand, sorted_unique, volumes
 
 SmallInts: TypeAlias = npt.NDArray[np.int8]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Flags, Ints, ravel
+from predtrace.packed.boxes import KEY_LIMIT, Flags, Ints, ravel
 
 
 def sorting_order(columns: Sequence[Ints], sizes: Sequence[int] = ()) -> Ints | None:

@@ -25,8 +25,8 @@ from predtrace.arrays.journal import Journal
 from predtrace.arrays.ledger import Ledger
 from predtrace.arrays.recording import Recording
 from predtrace.arrays.relation import LineageTable
+from predtrace.durable.writing import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
-from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
 
 CATALOGUE = "catalogue.json"
 TABLES = "tables"

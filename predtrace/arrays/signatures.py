@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Shape
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.relation import CellRelation
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Ints, Shape
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Triples: TypeAlias = tuple[Ints, Ints, Floats]

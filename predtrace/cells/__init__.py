@@ -1,6 +1,6 @@
 """Cells behind cells: which cells of source arrays an array of an output row was made of.
 
-Below the rows that `predtrace.lineage` gives, for a column of one output row:
+Below the rows that `predtrace.lineage.answer` gives, for a column of one output row:
 
 1. `derivations`: the ways its value takes from scans to the output, as long as operators pass
    rows on one by one. Beyond an aggregate, all cells of the arrays that go into it count.

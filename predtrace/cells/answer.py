@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from predtrace.arrays.cells import Cells
 from predtrace.errors import PredTraceError
 from predtrace.inference.plan import PRECISE, SUPERSET
-from predtrace.printable import printable
+from predtrace.text.printable import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from predtrace.lineage import ScanRows
+    from predtrace.lineage.answer import ScanRows
 
 RowId = tuple[str, int]
 """A source row: its file (a local path) and its number in it, from 0."""

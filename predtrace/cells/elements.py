@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints
 from predtrace.cells import relations
 from predtrace.cells.given import (
     Captured,
@@ -24,6 +23,7 @@ from predtrace.cells.given import (
     position_variable,
 )
 from predtrace.cells.layouts import depth
+from predtrace.packed.boxes import Ints
 from symbolic.expr import Call, Expr, Lambda
 
 _READ_WHOLE = frozenset(

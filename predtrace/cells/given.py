@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.relation import LineageTable
 from predtrace.cells.layouts import Layout, depth, length, shape
+from predtrace.packed.boxes import Ints, Shape
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable
 from symbolic.types import BOOLEAN, INTEGER, Array, DataType
 

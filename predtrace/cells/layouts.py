@@ -13,10 +13,10 @@ from typing import Any, Union
 
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.cells import Cells
 from predtrace.errors import ArrayLineageError
-from predtrace.report.text import counted
+from predtrace.packed.boxes import Shape
+from predtrace.text.layout import counted
 from symbolic.types import Array, DataType
 
 Layout = Union[int, Sequence["Layout"], None]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.relation import LineageTable, Row, follow
 from predtrace.cells.layouts import Box, Layout, boxes, length, shape
+from predtrace.packed.boxes import Ints, Shape
 
 
 def moved(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.aggregates_sql import DUCKDB_AGGREGATES, SPARK_AGGREGATES, AggregateSpelling
-from predtrace.engines.duckdb_sql import DUCKDB
-from predtrace.engines.literals import cast_to
-from predtrace.engines.spark_sql import SPARK
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.sql.aggregates import DUCKDB_AGGREGATES, SPARK_AGGREGATES, AggregateSpelling
+from predtrace.engines.sql.literals import cast_to
 from predtrace.errors import EngineError
 from pushdown.operators import AggregateCall
 
 if TYPE_CHECKING:
-    from predtrace.engines.sql import Compiler, Spelling
+    from predtrace.engines.sql.compiler import Compiler, Spelling
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predtrace.engines.base import physical_name
-from predtrace.engines.literals import has_literals
-from predtrace.files import check_stored, stored_files
+from predtrace.engines.sql.literals import has_literals
 from predtrace.jobs.model import StoredResult
+from predtrace.jobs.results import check_stored, stored_files
 from symbolic.expr import Column, Literal
 from symbolic.types import (
     Array,

@@ -18,13 +18,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from predtrace.arrays.boxes import Flags, Ints, distinct
-from predtrace.arrays.chunked import ChunkedColumn, write_column
-from predtrace.arrays.ints import Reader
-from predtrace.arrays.rowsets import RowIndex, SortedPairs, mapped
+from predtrace.durable.writing import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
 from predtrace.jobs.store import index_file
-from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
+from predtrace.packed.boxes import Flags, Ints, distinct
+from predtrace.packed.chunked import ChunkedColumn, write_column
+from predtrace.packed.ints import Reader
+from predtrace.packed.rowsets import RowIndex, SortedPairs, mapped
 
 MAGIC = b"PJ"
 VERSION = 1

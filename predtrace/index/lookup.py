@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from predtrace.arrays.boxes import Flags, Ints
-from predtrace.arrays.rowsets import normalized
 from predtrace.engines.base import (
     TARGET,
     Engine,
@@ -31,7 +29,9 @@ from predtrace.index.file import JobIndex
 from predtrace.index.numbering import RowNumbers
 from predtrace.index.targets import IndexedTargets, joined_pairs
 from predtrace.jobs.model import Job
-from predtrace.lineage import Question, check_sources
+from predtrace.lineage.answer import Question, check_sources
+from predtrace.packed.boxes import Flags, Ints
+from predtrace.packed.rowsets import normalized
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints
-from predtrace.engines.query import FILE, ROW
+from predtrace.engines.sql.query import FILE, ROW
 from predtrace.errors import EngineError
 from predtrace.jobs.model import Source
+from predtrace.packed.boxes import Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa

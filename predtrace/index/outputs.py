@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predtrace.arrays.boxes import KEY_LIMIT, Ints
 from predtrace.engines.base import physical_name
-from predtrace.files import stored_files
 from predtrace.jobs.model import StoredFile
-from predtrace.targets import target_schema
+from predtrace.jobs.results import stored_files
+from predtrace.packed.boxes import KEY_LIMIT, Ints
+from predtrace.targets.target import target_schema
 from symbolic.expr import Column
 
 if TYPE_CHECKING:

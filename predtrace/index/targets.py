@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints
 from predtrace.engines.base import TARGET, Engine, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError
-from predtrace.files import check_stored
 from predtrace.index.outputs import Output, grouped, read_output
 from predtrace.jobs.model import Job
-from predtrace.targets import Wanted, Wishes, bindable, found_targets, stored_output
+from predtrace.jobs.results import check_stored
+from predtrace.packed.boxes import Ints
+from predtrace.targets.target import Wanted, Wishes, bindable, found_targets, stored_output
 
 
 def output_of(job: Job, folder: Path) -> Output:

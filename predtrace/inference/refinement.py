@@ -7,7 +7,7 @@
    it reaches a scan it says which tuples of that scan's columns must be in the value
    sets of others.
 4. At question time the value sets are computed and narrowed down until they are stable
-   (`predtrace.engines.refining`).
+   (`predtrace.engines.sql.refining`).
 
 A value set is a set of tuples, one component for each family of equal columns that ties
 two scans, so that joins on composite keys lose nothing. Besides the scans, a GROUP BY

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from predtrace.jobs.fields import Malformed
 from predtrace.jobs.formats import lies_under, obstacle
 from predtrace.jobs.model import Job, StoredResult
-from predtrace.settings import SAVED
+from predtrace.jobs.settings import SAVED
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, MarkJoin, Scan
 from symbolic.expr import Call, conjuncts

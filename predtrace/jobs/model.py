@@ -52,7 +52,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the session that change what the pipeline means.
 
-    `conf` has the others that can, by their names (`predtrace.settings.SAVED`), None for one
+    `conf` has the others that can, by their names (`predtrace.jobs.settings.SAVED`), None for one
     without a value. It is empty in jobs that were saved before it was kept.
     """
 

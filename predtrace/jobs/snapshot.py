@@ -17,11 +17,11 @@ from typing import TypeVar
 
 import msgspec
 
+from predtrace.durable.checksums import QUICK, fingerprint, kind_of, known
 from predtrace.errors import SourceError
-from predtrace.jobs.checksums import QUICK, fingerprint, kind_of, known
 from predtrace.jobs.formats import lies_under
 from predtrace.jobs.model import Source, SourceFile
-from predtrace.report.text import counted
+from predtrace.text.layout import counted
 
 T = TypeVar("T")
 _PARQUET_MAGIC = b"PAR1"

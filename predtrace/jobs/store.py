@@ -21,11 +21,11 @@ from pathlib import Path
 
 import msgspec
 
+from predtrace.durable.owners import this_process
+from predtrace.durable.writing import INCOMPLETE, sweep, sync_folder, write_whole
 from predtrace.errors import PredTraceError, StoreError
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.model import Job
-from predtrace.jobs.process import this_process
-from predtrace.jobs.unfinished import INCOMPLETE, sweep, sync_folder, write_whole
 from pushdown.operators import Scan
 
 JOB_FILE = "job.json"

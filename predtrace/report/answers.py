@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from predtrace.printable import one_line, printable
 from predtrace.report.rows import rows_data, rows_table
-from predtrace.report.text import counted, duration
+from predtrace.text.layout import counted, duration
+from predtrace.text.printable import one_line, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ScanAnswer(Protocol):
-    """What a report needs of one scan's lineage (see `predtrace.lineage`)."""
+    """What a report needs of one scan's lineage (see `predtrace.lineage.answer`)."""
 
     name: str
     occurrence: int

@@ -14,7 +14,7 @@ from typing import get_args
 
 from predtrace.cells.functions import EACH, UNKNOWN
 from predtrace.cells.functions import RULES as CELL_RULES
-from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL
+from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL
 from predtrace.frontends.spark import expressions, functions_table, operators, sources
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED

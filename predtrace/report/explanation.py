@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.inference.plan import PRECISE, Intermediate, LineagePlan, ScanLineage, Step
 from predtrace.jobs.model import StoredIntermediate, StoredResult
-from predtrace.printable import printable
 from predtrace.report.names import ColumnNames, scan_name
 from predtrace.report.operators import describe
-from predtrace.report.text import counted, plain, size
+from predtrace.text.layout import counted, plain, size
+from predtrace.text.printable import printable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 

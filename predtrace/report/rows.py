@@ -7,7 +7,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
-from predtrace.printable import printable
+from predtrace.text.printable import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.relation import CellRelation
+from predtrace.packed.boxes import Ints, Shape
 
 shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 sizes = st.lists(st.integers(1, 6), max_size=3).map(tuple)

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from predtrace.arrays.__main__ import app
-from predtrace.arrays.bench import measure, reuse, run
-from predtrace.arrays.bench.arguments import functions
-from predtrace.arrays.bench.baselines import FORMATS, Duck, same_cells
-from predtrace.arrays.bench.figures import Figures, Predicted
-from predtrace.arrays.bench.operations import OPERATIONS, Operation, elementwise
-from predtrace.arrays.bench.report import tables
-from predtrace.arrays.bench.scattered import WORKLOADS as SCATTERED
-from predtrace.arrays.bench.workflows import WORKFLOWS, random_workflow
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.query import Direction
 from predtrace.arrays.relation import LineageTable
 from predtrace.arrays.reuse.basis import Prediction
 from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.errors import ArrayLineageError
+from tests.arrays.bench import measure, reuse, run
+from tests.arrays.bench.__main__ import app
+from tests.arrays.bench.arguments import functions
+from tests.arrays.bench.baselines import FORMATS, Duck, same_cells
+from tests.arrays.bench.figures import Figures, Predicted
+from tests.arrays.bench.operations import OPERATIONS, Operation, elementwise
+from tests.arrays.bench.report import tables
+from tests.arrays.bench.scattered import WORKLOADS as SCATTERED
+from tests.arrays.bench.workflows import WORKFLOWS, random_workflow
 from tests.arrays.relations import flip
 
 
@@ -126,15 +126,15 @@ def test_both_implementations_are_measured(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_command_line(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    command = ["bench", "latency", "--scale", "0.0001", "--out", str(out)]
+    command = ["latency", "--scale", "0.0001", "--out", str(out)]
     done = CliRunner().invoke(app, command)
     assert "Figure 7" in done.stdout
     figures = msgspec.json.decode(out.read_bytes(), type=Figures)
     assert figures.written
     assert not figures.stored
     assert [table.title for table in tables(figures)] == ["Figure 7: compress and write, ms"]
-    assert CliRunner().invoke(app, ["bench", "--scale", "-1"]).exit_code == 2
-    assert "Table VII" in CliRunner().invoke(app, ["bench", "--help"]).stdout
+    assert CliRunner().invoke(app, ["--scale", "-1"]).exit_code == 2
+    assert "Table VII" in CliRunner().invoke(app, ["--help"]).stdout
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (1000, 3), (50, 60, 3), (1, 1, 4000)])

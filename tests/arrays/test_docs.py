@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from predtrace.arrays.bench.tracking import OPERATIONS, costs
 from predtrace.arrays.capture.page import BEGIN, with_tables
 from predtrace.errors import PredTraceError
+from tests.arrays.bench.tracking import OPERATIONS, costs
 
 PAGE = Path(__file__).parents[2] / "docs" / "arrays-capture.md"
 

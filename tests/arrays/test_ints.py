@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predtrace.arrays.ints import (
+from predtrace.errors import ArrayFormatError
+from predtrace.packed.ints import (
     Reader,
     compress_bytes,
     decompress_bytes,
@@ -17,7 +18,6 @@ from predtrace.arrays.ints import (
     unpack_bits,
     write_ints,
 )
-from predtrace.errors import ArrayFormatError
 
 wide = st.integers(-(2**61), 2**61)
 near = st.integers(-3, 300)

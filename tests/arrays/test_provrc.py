@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from predtrace.arrays.bench.plain import compress_plainly
 from predtrace.arrays.neighbours import share_with_neighbours
 from predtrace.arrays.provrc import SAMPLE, compress
 from predtrace.arrays.relation import CellRelation
 from predtrace.arrays.runs import joined_links
+from tests.arrays.bench.plain import compress_plainly
 from tests.arrays.relations import STRUCTURED, of, permuted, relations, scattered, tile
 
 

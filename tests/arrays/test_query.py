@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import bitmaps, query
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.boxindex import BoxIndex
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.query import Direction, TableIndex, trace
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Shape
 from tests.arrays.relations import (
     STRUCTURED,
     cells,

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import ArrayStore, LineageTable, Reuse
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.capture import capture
 from predtrace.arrays.capture.rule import numpy_function
 from predtrace.arrays.provrc import compress
@@ -31,6 +30,7 @@ from predtrace.arrays.reuse.progressions import fold, unfold
 from predtrace.arrays.reuse.rational import reduced
 from predtrace.arrays.signatures import CallSignature
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
+from predtrace.packed.boxes import Shape
 from tests.arrays.examples import EXAMPLES
 from tests.arrays.relations import STRUCTURED, permuted, relations
 from tests.arrays.test_capture_numpy import arrays_in

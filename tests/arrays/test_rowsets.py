@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from predtrace.arrays import chunked
-from predtrace.arrays.boxes import Ints
-from predtrace.arrays.rowsets import VERSION, RowIndex
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
+from predtrace.packed import chunked
+from predtrace.packed.boxes import Ints
+from predtrace.packed.rowsets import VERSION, RowIndex
 
 pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 30)), max_size=80)
 far = st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62)), max_size=10)

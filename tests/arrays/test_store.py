@@ -254,7 +254,7 @@ def test_leftovers_of_ended_processes_are_removed(store: ArrayStore) -> None:
 
 
 def _ended_owner() -> str:
-    from predtrace.jobs.process import this_process
+    from predtrace.durable.owners import this_process
 
     me = this_process()
     return f"{2**22 + 1}-{me.started}-{me.machine}"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from predtrace.environment.local_spark import query, register_tables
 from predtrace.errors import PredTraceError, SourceError
-from predtrace.session import query, register_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +103,7 @@ def test_lineage_as_text_and_parquet(tables: Path, job: dict[str, Any], tmp_path
 
 def test_lineage_starts_no_spark(tables: Path, job: dict[str, Any]) -> None:
     code = (
-        "import sys\nfrom predtrace.cli import app\n"
+        "import sys\nfrom predtrace.cli.app import app\n"
         f"app({['lineage', 'latest', '--store', str(tables / 'lineage'), '--where', 'true']!r},"
         " standalone_mode=False)\n"
         "print([m for m in ('pyspark', 'py4j') if m in sys.modules], file=sys.stderr)"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from predtrace.interrupts import interrupts_held
+from predtrace.environment.interrupts import interrupts_held
 
 _SLOW = """
 SELECT a.g, count(*) AS n FROM t a, t b, t c

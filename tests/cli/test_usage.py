@@ -18,11 +18,12 @@ import pytest
 from typer.testing import CliRunner
 
 import predtrace
-from predtrace import doctor, session
-from predtrace.cli import app
+from predtrace.cli.app import app
+from predtrace.environment import doctor
+from predtrace.environment import local_spark as session
 from predtrace.errors import TargetError
 from predtrace.jobs.store import JobStore
-from predtrace.report.text import counted
+from predtrace.text.layout import counted
 from tests.jobs.examples import example_job
 
 runner = CliRunner()
@@ -93,7 +94,7 @@ def saved(store: Path) -> str:
 
 def test_help_is_quick() -> None:
     code = (
-        "import sys\nfrom typer.testing import CliRunner\nfrom predtrace.cli import app\n"
+        "import sys\nfrom typer.testing import CliRunner\nfrom predtrace.cli.app import app\n"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
         "print([m for m in ('pyspark','pandas','z3','duckdb','pyarrow') if m in sys.modules])"
     )

@@ -12,8 +12,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from predtrace.engines.dialects import DUCKDB_DIALECT
-from predtrace.engines.limits import limit_ties
-from predtrace.engines.relational import plan_query
+from predtrace.engines.sql.limits import limit_ties
+from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import arrow_type
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from predtrace.engines.base import Engine, ScanRequest, Targets
-from predtrace.engines.duckdb import DuckDBEngine
+from predtrace.engines.duckdb.engine import DuckDBEngine
 from predtrace.errors import EngineError
 from symbolic.expr import (
     TRUE,
@@ -63,7 +63,7 @@ DATA = "data.parquet"
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "duckdb":
         return DuckDBEngine()
-    from predtrace.engines.spark import SparkEngine
+    from predtrace.engines.spark.engine import SparkEngine
 
     session: SparkSession = request.getfixturevalue("spark")
     return SparkEngine(session)

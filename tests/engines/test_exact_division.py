@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from predtrace.engines.exact_division import always_exact, divisible, exact_quotient
+from predtrace.engines.sql.exact_division import always_exact, divisible, exact_quotient
 from predtrace.errors import EngineError
 from symbolic.types import Decimal
 from tests.reference.functions.numbers import divide_decimals

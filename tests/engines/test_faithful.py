@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from predtrace.engines.duckdb_source import source_obstacle
-from predtrace.engines.duckdb_sql import DUCKDB
-from predtrace.engines.faithful import FAITHFUL, UNFAITHFUL, unfaithful
-from predtrace.engines.spark import SparkEngine
-from predtrace.engines.spark_sql import SPARK
-from predtrace.engines.spark_total import DIALECTS
-from predtrace.engines.sql import Compiler
+from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL, unfaithful
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.source import source_obstacle
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.spark.total import DIALECTS
+from predtrace.engines.sql.compiler import Compiler
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.frontends.spark.functions_table import PRECISION_LOSS
 from predtrace.jobs.model import EngineSettings
-from predtrace.settings import PREFIX, TIME_PARSER, read_settings
+from predtrace.jobs.settings import PREFIX, TIME_PARSER, read_settings
 from symbolic.expr import Call, Column, Expr, Literal
 from symbolic.functions import FUNCTIONS
 from symbolic.types import (

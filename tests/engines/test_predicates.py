@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from predtrace.engines.predicates import Key, filter_form, may_be_null, split
+from predtrace.engines.sql.predicates import Key, filter_form, may_be_null, split
 from symbolic.expr import (
     FALSE,
     TRUE,

@@ -9,9 +9,9 @@ from hypothesis import assume, given, note, settings
 from sqlglot import exp
 
 from predtrace.engines.dialects import DUCKDB_DIALECT
-from predtrace.engines.limits import limit_ties
-from predtrace.engines.matching import alternatives
-from predtrace.engines.relational import BUILDERS, plan_query, planner
+from predtrace.engines.sql.limits import limit_ties
+from predtrace.engines.sql.matching import alternatives
+from predtrace.engines.sql.relational import BUILDERS, plan_query, planner
 from predtrace.errors import EngineError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (

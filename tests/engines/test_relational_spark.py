@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 
-from predtrace.engines.aggregates_sql import DUCKDB_AGGREGATES, SPARK_AGGREGATES
-from predtrace.engines.faithful_plan import (
+from predtrace.engines.duckdb.exact_plans import (
     FAITHFUL_AGGREGATES,
     UNFAITHFUL_AGGREGATES,
     plan_obstacle,
 )
-from predtrace.engines.relational import BUILDERS, plan_query
-from predtrace.engines.spark import SparkEngine
-from predtrace.engines.spark_total import DIALECTS
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.spark.total import DIALECTS
+from predtrace.engines.sql.aggregates import DUCKDB_AGGREGATES, SPARK_AGGREGATES
+from predtrace.engines.sql.relational import BUILDERS, plan_query
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from predtrace.engines.duckdb_sql import DUCKDB
-from predtrace.engines.query import Bound, Queries
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.sql.query import Bound, Queries
 from symbolic.expr import Column, Literal, same
 from symbolic.types import LONG
 from tests.engines.tables import param, request, source

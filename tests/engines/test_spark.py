@@ -11,8 +11,8 @@ import pytest
 
 import predtrace
 from predtrace.engines.base import Targets
-from predtrace.engines.spark import SparkEngine
-from predtrace.engines.spark_rows import local_path
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.spark.rows import local_path
 from predtrace.errors import EngineError
 from predtrace.jobs.model import Source
 from symbolic.expr import Column, Literal, call, conjunction, same

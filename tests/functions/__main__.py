@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from predtrace.session import local_session
+from predtrace.environment.local_spark import local_session
 from tests.functions.cases import Case, cases
 from tests.functions.run import ENGINES, Edges
 

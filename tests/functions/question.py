@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import predtrace
-from predtrace.engines.faithful import unfaithful
+from predtrace.engines.duckdb.exactness import unfaithful
 from predtrace.errors import EngineError, PredTraceError
 from predtrace.frontends.spark import read_pipeline
 from pushdown.operators import RowTransform

@@ -14,13 +14,14 @@ import pytest
 from sqlglot import exp
 
 from predtrace import open_job
-from predtrace.engines import aggregates_sql, duckdb_sql
-from predtrace.engines.duckdb_process import database
-from predtrace.engines.literals import cast_to
+from predtrace.engines.duckdb import functions as duckdb_sql
+from predtrace.engines.duckdb.process import database
+from predtrace.engines.sql import aggregates as aggregates_sql
+from predtrace.engines.sql.literals import cast_to
 from predtrace.inference import infer
 from predtrace.jobs.model import EngineSettings, Job, Source
 from predtrace.jobs.snapshot import snapshot_files
-from predtrace.questions import ask
+from predtrace.lineage.ask import ask
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from predtrace.durable import owners as process
 from predtrace.errors import JobFormatError, StoreError
-from predtrace.jobs import process
 from predtrace.jobs.store import JobStore
 from tests.jobs.examples import example_job
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from predtrace.files import stored_result
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import (
     EngineSettings,
@@ -18,6 +17,7 @@ from predtrace.jobs.model import (
     StoredIntermediate,
     StoredResult,
 )
+from predtrace.jobs.results import stored_result
 from predtrace.jobs.snapshot import snapshot_files
 from predtrace.jobs.store import JobStore
 from pushdown.graph import OperatorGraph

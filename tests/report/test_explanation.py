@@ -7,7 +7,7 @@ from predtrace.inference.plan import LineagePlan, ScanLineage
 from predtrace.report.explanation import Explanation
 from predtrace.report.names import ColumnNames
 from predtrace.report.operators import describe
-from predtrace.report.text import duration, number, size
+from predtrace.text.layout import duration, number, size
 from pushdown import operators as ops
 from pushdown.graph import OperatorGraph
 from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, Param, call, conjunction, same

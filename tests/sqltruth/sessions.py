@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOG4J = Path(__file__).parents[2] / "predtrace" / "log4j2.properties"
+LOG4J = Path(__file__).parents[2] / "predtrace" / "environment" / "log4j2.properties"
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import predtrace
-from predtrace.engines.relational import BUILDERS
+from predtrace.engines.sql.relational import BUILDERS
 from predtrace.errors import EngineError
 from predtrace.inference import infer
 from pushdown.graph import OperatorGraph

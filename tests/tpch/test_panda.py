@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from predtrace.engines.relational import BUILDERS
+from predtrace.engines.sql.relational import BUILDERS
 from predtrace.errors import EngineError
 from predtrace.sql import DUCKDB_DIALECT, physical_name, plan_query
 from pushdown.graph import OperatorGraph

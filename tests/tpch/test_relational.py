@@ -17,9 +17,9 @@ from sqlglot import exp
 
 from predtrace.engines.base import Targets, physical_name
 from predtrace.engines.dialects import DUCKDB_DIALECT, SPARK_DIALECT
-from predtrace.engines.faithful_plan import plan_obstacle
-from predtrace.engines.relational import plan_query
-from predtrace.engines.spark import SparkEngine
+from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import target_table
 from predtrace.frontends.spark import read_pipeline
 from predtrace.jobs.model import EngineSettings

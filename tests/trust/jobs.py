@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 
 from predtrace import JobHandle, open_job
-from predtrace.files import stored_result
 from predtrace.inference import infer
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, StoredIntermediate
+from predtrace.jobs.results import stored_result
 from predtrace.jobs.store import JobStore
-from predtrace.lineage import Lineage
+from predtrace.lineage.answer import Lineage
 from pushdown.graph import OperatorGraph
 from tests.engines.tables import pairs, write
 from tests.test_lineage import DEPT, MOST, OUTPUT, ROWS, graph, make_job

@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from predtrace import JobHandle, open_job
-from predtrace.cli import app
+from predtrace.cli.app import app
 from predtrace.errors import PredTraceError, StoreError
-from predtrace.files import stored_result
 from predtrace.inference.plan import LineagePlan, ScanLineage
 from predtrace.jobs.model import Job, Source
+from predtrace.jobs.results import stored_result
 from predtrace.jobs.snapshot import snapshot_files
 from predtrace.jobs.store import JobStore
-from predtrace.printable import printable
 from predtrace.report.explanation import Explanation
+from predtrace.text.printable import printable
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Filter, Scan
 from symbolic.expr import Column, Literal, Param, call, same

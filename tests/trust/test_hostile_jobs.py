@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from predtrace.cli import app
+from predtrace.cli.app import app
 from predtrace.errors import JobFormatError, PredTraceError, StoreError, UnsupportedOperatorError
 from predtrace.jobs.codec import decode_job
 from predtrace.jobs.formats import OPTIONS, obstacle

@@ -41,7 +41,7 @@ def test_what_a_running_builder_writes_stays(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from predtrace.jobs.unfinished import folder_made_whole\n"
+        "from predtrace.durable.writing import folder_made_whole\n"
         "with folder_made_whole(Path(sys.argv[1]) / 'node-9') as draft:\n"
         "    draft.mkdir(); print(draft, flush=True); time.sleep(60)"
     )

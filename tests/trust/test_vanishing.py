@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import predtrace
-from predtrace.engines.duckdb import DuckDBEvaluation
-from predtrace.engines.spark import SparkEvaluation
-from predtrace.engines.spark_rows import SparkRows
+from predtrace.engines.duckdb.engine import DuckDBEvaluation
+from predtrace.engines.spark.engine import SparkEvaluation
+from predtrace.engines.spark.rows import SparkRows
 from predtrace.errors import SourceError
 from predtrace.frontends.spark import SparkPipeline
 

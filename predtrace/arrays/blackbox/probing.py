@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from predtrace.arrays.blackbox.result import Found, Run, check_size, flows_between, run_once
-from predtrace.arrays.boxes import Flags, Ints
 from predtrace.arrays.capture.call import Array, arrays_of
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Flags, Ints
 
 LIMIT = 2_000
 """Input cells: each takes some ten runs of the function."""

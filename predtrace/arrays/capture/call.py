@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Shape
 
 Array: TypeAlias = npt.NDArray[Any]
 Lineage: TypeAlias = LineageTable | CellRelation

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.relation import End, LineageTable
+from predtrace.packed.boxes import Shape
 
 
 class Limit(NamedTuple):

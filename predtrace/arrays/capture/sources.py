@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -29,6 +28,7 @@ from predtrace.arrays.capture.call import (
 )
 from predtrace.arrays.capture.regions import no_lineage, table_of
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.packed.boxes import Shape
 
 Ids = npt.NDArray[np.int64]
 """Numbers of input cells in the places of the output; `NONE` where no cell was moved to."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -42,6 +41,7 @@ from predtrace.arrays.capture.rules.scans import scan
 from predtrace.arrays.capture.rules.writes import written
 from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids, pairs
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _call(call: Call, *arguments: Any, where: Any = True, out: Any = None, **options: Any) -> Edges:

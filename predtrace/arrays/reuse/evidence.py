@@ -27,11 +27,11 @@ from typing import Any
 
 import msgspec
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.reuse.forms import Form, fit
 from predtrace.arrays.reuse.memory import Entry, Structure
 from predtrace.arrays.reuse.sizes import Order, order_of, sizes_of
 from predtrace.arrays.signatures import CallSignature
+from predtrace.packed.boxes import Shape
 
 CONFIRMATIONS = 2
 BITS = 20.0

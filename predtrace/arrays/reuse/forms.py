@@ -15,8 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from predtrace.arrays.boxes import Ints, Shape
 from predtrace.arrays.reuse.rational import reduced
+from predtrace.packed.boxes import Ints, Shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from predtrace.arrays.boxes import Ints, Shape
+from predtrace.durable.writing import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
-from predtrace.jobs.unfinished import sole_writer, sweep, write_whole
+from predtrace.packed.boxes import Ints, Shape
 
 FORMAT = "predtrace reuse"
 SCHEMA = 1

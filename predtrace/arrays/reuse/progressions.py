@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from predtrace.arrays.boxes import Flags, Ints, Shape
 from predtrace.arrays.relation import LineageTable
 from predtrace.errors import ArrayLineageError
+from predtrace.packed.boxes import Flags, Ints, Shape
 
 LIMIT = 128
 """Progressions of a table that is worth keeping; what needs more has no structure to speak of."""

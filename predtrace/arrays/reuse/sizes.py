@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import TypeAlias
 
-from predtrace.arrays.boxes import Shape
+from predtrace.packed.boxes import Shape
 
 Order: TypeAlias = tuple[int, ...]
 

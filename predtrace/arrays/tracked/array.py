@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.capture import as_table
 from predtrace.arrays.tracked.buffers import Buffer, repeats_cells
 from predtrace.arrays.tracked.methods import REFUSED, ArrayMethods
 from predtrace.errors import ArrayLineageError, LineageLostWarning
+from predtrace.packed.boxes import Shape
 
 if TYPE_CHECKING:
     from predtrace.arrays.tracked.lineage import ArrayLineage

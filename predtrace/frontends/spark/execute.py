@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from predtrace.errors import StoreError
-from predtrace.files import stored_result
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import read_output, stored_name, stored_path
 from predtrace.jobs.model import StoredResult
-from predtrace.settings import EXCLUDED_RULES, put_in_force
+from predtrace.jobs.results import stored_result
+from predtrace.jobs.settings import EXCLUDED_RULES, put_in_force
 from pushdown.needs import needed_columns
 from symbolic import types as t
 from symbolic.expr import Column

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from predtrace.active_session import as_active
+from predtrace.environment.sessions import as_active
 from predtrace.errors import EngineError, PredTraceError
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.catalyst import option
@@ -27,7 +27,7 @@ from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.jobs.model import EngineSettings, Source
-from predtrace.settings import EXCLUDED_RULES, read_settings
+from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, Filter, Limit, RowTransform, Scan, Sort
 

@@ -11,9 +11,9 @@ import pytest
 
 import predtrace
 from predtrace.engines.dialects import SPARK_DIALECT
-from predtrace.engines.relational import plan_query
-from predtrace.engines.spark_sql import SPARK
-from predtrace.engines.sql import Compiler
+from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.sql.compiler import Compiler
+from predtrace.engines.sql.relational import plan_query
 from predtrace.frontends.spark import read_pipeline
 from symbolic.expr import render
 from tests.engines.plans import spark_views

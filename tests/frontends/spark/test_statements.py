@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import predtrace
-from predtrace.commands.running import explain_query, run_query
+from predtrace.cli.running import explain_query, run_query
+from predtrace.environment.local_spark import query
 from predtrace.errors import PredTraceError
-from predtrace.session import query
 
 COMMANDS = {
     "CREATE TABLE made AS SELECT * FROM t": "CreateTableAsSelect",

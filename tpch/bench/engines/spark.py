@@ -112,7 +112,7 @@ class SparkEngine:
 @contextmanager
 def spark_over(folder: Path, master: str) -> Iterator[SparkEngine]:
     """A session of its own, with the tables of a data folder."""
-    from predtrace.session import local_session
+    from predtrace.environment.local_spark import local_session
 
     with local_session({"spark.master": master, "spark.app.name": "tpch"}) as spark:
         register_tables(spark, folder)

@@ -6,7 +6,6 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import (
     Piece,
@@ -20,6 +19,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.products import placed
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _einsum(call: Call, subscripts: Any, *operands: Any, **options: Any) -> Edges:

@@ -7,11 +7,11 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
 from predtrace.arrays.capture.regions import follow, separable, span
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 _FROM_HALF = {"irfft", "irfft2", "irfftn", "hfft"}
 """These read n//2 + 1 cells of the last axis for n cells of output."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -33,6 +32,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import pairs
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _bincount(call: Call, x: Any, /, weights: Any = None, minlength: int = 0) -> Edges:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
 from predtrace.arrays.capture.regions import (
     Limit,
@@ -27,6 +26,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def batched(

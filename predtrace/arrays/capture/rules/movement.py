@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Call,
     Edge,
@@ -42,6 +41,7 @@ from predtrace.arrays.capture.sources import (
     seen_through,
     viewed,
 )
+from predtrace.packed.boxes import Shape
 
 
 def _concatenate(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -30,6 +29,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _polyval(call: Call, p: Any, x: Any) -> Edges:

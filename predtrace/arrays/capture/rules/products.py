@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import (
     Limit,
@@ -29,6 +28,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import from_ids, ids
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 Places = Sequence[int | None]
 """For every input axis, the output axis that it follows; None where it is summed over."""

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Array,
     Call,
@@ -36,6 +35,7 @@ from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import ids, pairs
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
+from predtrace.packed.boxes import Shape
 
 Axis = int | tuple[int, ...] | None
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, Lineage, edge, shape_of
 from predtrace.arrays.capture.regions import (
     Limit,
@@ -26,6 +25,7 @@ from predtrace.arrays.capture.regions import (
 )
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def scan(out_shape: Shape, in_shape: Shape, axis: int | None, initial: bool = False) -> Lineage:

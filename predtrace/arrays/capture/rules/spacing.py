@@ -6,11 +6,11 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import Limit, aligned, everything, separable
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _linspace(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import Limit, everything, follow, separable, union, whole
 from predtrace.arrays.capture.rule import Family, Rule
@@ -17,6 +16,7 @@ from predtrace.arrays.capture.rules.reductions import (
     spread_slices,
 )
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _mean(

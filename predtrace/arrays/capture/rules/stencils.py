@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import Call, Edges, Operand, edge, plain, shape_of, size_of
 from predtrace.arrays.capture.regions import (
     Limit,
@@ -23,6 +22,7 @@ from predtrace.arrays.capture.regions import (
 from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.sources import layers
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def _along(out_shape: Shape, in_shape: Shape, axis: int, pieces: Sequence[Piece]) -> LineageTable:

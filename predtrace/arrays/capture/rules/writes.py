@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from predtrace.arrays.boxes import Shape
 from predtrace.arrays.capture.call import (
     Call,
     Edge,
@@ -38,6 +37,7 @@ from predtrace.arrays.capture.rule import Family, Rule
 from predtrace.arrays.capture.rules.movement import key_numbers
 from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids
 from predtrace.arrays.relation import LineageTable
+from predtrace.packed.boxes import Shape
 
 
 def written(target: Operand, values: Any, write: Callable[[Ids, Ids], Any]) -> Edges:

@@ -1,0 +1,1 @@
+"""Files that are complete or absent: writers, their owners, checksums."""

@@ -1,0 +1,1 @@
+"""DuckDB: questions in this process, where it evaluates exactly as Spark does."""

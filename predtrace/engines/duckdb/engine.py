@@ -1,0 +1,417 @@
+"""The DuckDB engine: lineage over local Parquet files, without a JVM.
+
+Bound rows become tables of an in-memory database, a schema for each question, so that
+all scans of a question share them, and so that it is known of them whether they are one
+row (its values then go into the predicate as literals, and file statistics apply) and
+which columns have no NULLs (plain ``=`` joins then, whose keys skip row groups).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import (
+    TARGET,
+    Link,
+    LookedUp,
+    RefinedLink,
+    ReplayedLink,
+    ScanRequest,
+    SetRequest,
+    StoredLink,
+    Targets,
+    expressions_of,
+    links_of,
+    physical_name,
+    prepare_folder,
+    replays_of,
+    scans_of,
+)
+from predtrace.engines.dialects import DUCKDB_DIALECT
+from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.exactness import readable, unfaithful
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.process import (
+    column_types,
+    database,
+    drop_schema,
+    file_type,
+    zoned_cursor,
+)
+from predtrace.engines.duckdb.source import (
+    source_obstacle,
+    source_relation,
+)
+from predtrace.engines.duckdb.stored import reduced_rows, stored_relation
+from predtrace.engines.sql import trees
+from predtrace.engines.sql.limits import refuse_choices
+from predtrace.engines.sql.query import FILE, Bound, Queries
+from predtrace.engines.sql.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
+from predtrace.engines.sql.relational import plan_query
+from predtrace.engines.sql.rounding import refuse_rounding
+from predtrace.engines.sql.rows import FetchQuery, RowsQuery
+from predtrace.engines.values import never_null, row_literals, with_file_dictionary
+from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
+from symbolic.expr import Column, Expr
+from symbolic.types import same_if_equal, type_name
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_WAY_OUT = "use engine='spark'"
+_BATCH_ROWS = 65_536
+
+
+class DuckDBEngine:
+    """Evaluates lineage questions over local Parquet files in this process."""
+
+    name = "duckdb"
+
+    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+        """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""
+        for request in requests:
+            found = source_obstacle(request.source, settings)
+            if found is not None:
+                return found
+        for link in links_of(requests):
+            found = self.link_obstacle(link, settings)
+            if found is not None:
+                return found
+        return unfaithful(list(expressions_of(requests)), settings)
+
+    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
+        """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
+        obstacles = itertools.chain(
+            (source_obstacle(request.source, settings) for request in scans_of(link)),
+            (plan_obstacle(replay.graph, replay.node, settings) for replay in replays_of(link)),
+        )
+        found = next(filter(None, obstacles), None)
+        if found is not None or not isinstance(link, StoredLink):
+            return found
+        for column in link.columns:
+            if not readable(column.type):
+                return f"the stored column {column.name} is of type {type_name(column.type)}"
+        return None
+
+    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+        """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
+        return unfaithful(exprs, settings)
+
+    def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
+        """Begin a question."""
+        return DuckDBEvaluation(targets, settings)
+
+
+class DuckDBEvaluation:
+    """One question: a schema of the process's database, as long as it is referred to."""
+
+    def __init__(self, targets: Targets, settings: EngineSettings) -> None:
+        self._targets = targets
+        self._zone = settings.time_zone
+        self._queries = Queries("duckdb", DUCKDB, targets.numbered)
+        self._bounds: dict[Link, Bound] = {}
+        self._taken: dict[Link, dict[int, str]] = {}
+        self._refined: dict[tuple[SetRequest, ...], Refined] = {}
+        self._table_numbers = itertools.count()
+        self._lock = threading.RLock()
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
+        if isinstance(link, StoredLink) and link not in self._bounds:
+            return self.arrow(self._looked_up(link))
+        bound = self._bound(link)
+        return self.arrow(trees.select(exp.Star(), source=self._queries.relation(bound)))
+
+    def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
+        """The union, by row identity, of what several scans of one source select."""
+        bounds = [self._bound(request.link) for request in requests]
+        return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
+
+    def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
+        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        source = self._source(request.source, request.columns)
+        files = tuple(file.path for file in request.source.files)
+        one_file = len(files) == 1
+        if one_file:
+            name, _ = self._copied(ids.drop_columns([FILE]), "FROM given")
+        else:
+            kind = file_type(files)
+            name, _ = self._copied(ids, f"SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given")
+        query = FetchQuery(self._queries, request, source, trees.table(name), one_file=one_file)
+        return DuckDBRows(self, query)
+
+    def store(self, link: ReplayedLink, folder: Path) -> None:
+        """Compute the link's node; write its rows, each once if possible, as one Parquet file."""
+        columns = [exp.column(physical_name(column.id)) for column in link.columns]
+        query = exp.select(*columns).from_(self._replayed(link))
+        if same_if_equal(column.type for column in link.columns):
+            query = query.distinct()
+        self.write(query, folder)
+
+    def store_looked_up(
+        self, link: StoredLink, numbers: OutputNumbers | None, folder: Path
+    ) -> None:
+        """Write the rows of a stored table that rows of its parent look up, in that order.
+
+        `numbers` says which values numbers of output rows are to replace.
+        """
+        rows = self._looked_up(link).subquery("r", copy=False)
+        types = functools.partial(self._types, partitioned=False)
+        self.write(reduced_rows(link, rows, numbers, types), folder)
+
+    def write(self, query: exp.Query, folder: Path) -> None:
+        """Write the result of a query as one Parquet file into `folder`."""
+        prepare_folder(folder)
+        file = exp.Literal.string(str(folder / "part-0.parquet")).sql("duckdb", copy=False)
+        with self.cursor() as cursor:
+            cursor.execute(
+                f"COPY ({query.sql('duckdb')}) TO {file} (FORMAT PARQUET, COMPRESSION ZSTD)"
+            ).fetchall()
+
+    def check(self, requests: Sequence[ScanRequest]) -> None:
+        """Raise EngineError if the files have types that DuckDB reads otherwise."""
+        links = tuple(links_of(requests))
+        for link in links:
+            if isinstance(link, StoredLink):
+                self._stored(link)
+        scans = itertools.chain(requests, *map(scans_of, links))
+        for request in {request.source.name: request for request in scans}.values():
+            self._scanned(request)
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+        return self._queries.readable_predicate(request, self._bound(request.link))
+
+    # -- running queries
+
+    def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """A connection that nothing else uses meanwhile."""
+        return zoned_cursor(self._zone)
+
+    @cached_property
+    def _schema(self) -> str:
+        """Where the question's tables lie; made for the first."""
+        name = f"question{next(_numbers)}"
+        with self.cursor() as cursor:
+            cursor.execute(f"CREATE SCHEMA {name}").fetchall()
+        weakref.finalize(self, drop_schema, database(), name)
+        return name
+
+    def _new_table(self) -> str:
+        with self._lock:
+            return f"{self._schema}.rows{next(self._table_numbers)}"
+
+    def arrow(self, query: exp.Query) -> pa.Table:
+        """Run a query, all rows at once."""
+        with self.cursor() as cursor:
+            return cursor.sql(query.sql("duckdb", copy=False)).to_arrow_table()
+
+    def batches(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
+        """Run a query, batch by batch."""
+        with self.cursor() as cursor:
+            yield from cursor.sql(query.sql("duckdb", copy=False)).to_arrow_reader(_BATCH_ROWS)
+
+    def value(self, query: exp.Query) -> Any:
+        """Run a query for its only value."""
+        with self.cursor() as cursor:
+            ((found,),) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
+            return found
+
+    # -- relations
+
+    def _bound(self, link: Link) -> Bound:
+        with self._lock:
+            if link not in self._bounds:
+                self._bounds[link] = self._make_bound(link)
+            return self._bounds[link]
+
+    def _make_bound(self, link: Link) -> Bound:
+        if isinstance(link, RefinedLink):
+            query = bound_query(link, self._queries, self._refine(link))
+            return self._described(*self.materialized(query), bound_columns(link, self._targets))
+        if isinstance(link, StoredLink):
+            return self._described(*self.materialized(self._looked_up(link)), link.columns)
+        if isinstance(link, ReplayedLink):
+            parent = self._bound(link.parent)
+            rows = self._replayed(link)
+            if link.identities:
+                return self._identified(link, rows, parent)
+            query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
+            bound = self._described(*self.materialized(query), link.columns)
+            return msgspec.structs.replace(bound, taken=self._taken.get(link, {}))
+        rows, columns = self._targets.rows, self._targets.columns
+        if rows.num_rows == 1:
+            only = _only_row(rows, columns)
+            if only.values is not None:
+                return only
+        return self._described(*self._copied(rows, "SELECT DISTINCT * FROM given"), columns)
+
+    def _looked_up(self, link: StoredLink) -> exp.Select:
+        """The stored rows that the rows of the link's parent select."""
+        parent = self._bound(link.parent)
+        rows = self._stored(link)
+        return self._queries.bound_rows(rows, link.columns, link.predicate, parent)
+
+    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+        """The bound rows of a replay that also tells which source rows they are made of."""
+        table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
+        name, count = self.materialized(self._queries.bound_again(table, link, parent))
+        return msgspec.structs.replace(
+            self._described(name, count, link.columns),
+            carried=self._queries.carried(table, link, parent),
+            taken=self._taken.get(link, {}),
+        )
+
+    def materialized(self, query: exp.Query) -> tuple[str, int]:
+        """Compute a query once; the name of its table and its number of rows."""
+        name = self._new_table()
+        with self.cursor() as cursor:
+            ((rows,),) = cursor.execute(
+                f"CREATE TABLE {name} AS {query.sql('duckdb', copy=False)}"
+            ).fetchall()
+        return name, int(rows)
+
+    def _copied(self, rows: pa.Table, query: str) -> tuple[str, int]:
+        """A table of what `query` makes of `rows`, which are ``given``; its number of rows."""
+        name = self._new_table()
+        with self.cursor() as cursor:
+            cursor.register("given", rows)
+            ((count,),) = cursor.execute(f"CREATE TABLE {name} AS {query}").fetchall()
+            cursor.unregister("given")
+        return name, int(count)
+
+    def set_source(self, request: SetRequest) -> exp.Expr:
+        """The relation that a value set is taken from."""
+        if isinstance(request.source, ReplayedLink):
+            return self._replayed(request.source)
+        return self._source(request.source.source, request.source.columns)
+
+    def _refine(self, link: RefinedLink) -> Refined:
+        """The value sets, which all scans of the question share."""
+        if link.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(link.parent))
+            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
+        return self._refined[link.sets]
+
+    @property
+    def passes(self) -> int | None:
+        """How many passes refinement took; None before, or without it."""
+        return max((refined.passes for refined in self._refined.values()), default=None)
+
+    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+        """The rows of a node, computed again from what it needs of the sources."""
+        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
+        scans = {}
+        for node, request in link.scans.items():
+            rows = self._queries.restricted(
+                self._scanned(request),
+                request,
+                self._bound(request.link),
+                link.identities.get(node),
+                cuts.get(node),
+                numbered=node in link.selective,
+            )
+            if node in link.selective:
+                query = rows.this
+                name, _ = self.materialized(query)
+                self._taken.setdefault(link, {})[node] = name
+                rows = trees.table(name)
+            scans[node] = rows
+        refuse_choices(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
+        refuse_rounding(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
+        return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
+
+    def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:
+        """What is known of a table of bound rows."""
+        if rows == 1:
+            row = self.arrow(trees.select(exp.Star(), source=trees.table(name)))
+            return msgspec.structs.replace(_only_row(row, columns), name=name)
+        counts = [exp.Count(this=exp.column(physical_name(column.id))) for column in columns]
+        present: frozenset[int] = frozenset()
+        if counts:
+            with self.cursor() as cursor:
+                query = trees.select(*counts, source=trees.table(name))
+                (found,) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
+            pairs = zip(columns, found, strict=True)
+            present = frozenset(column.id for column, count in pairs if count == rows)
+        return Bound(name=name, rows=rows, never_null=present)
+
+    def _scanned(self, request: ScanRequest) -> exp.Expr:
+        return self._source(request.source, request.columns)
+
+    def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
+        files = tuple(file.path for file in source.files)
+        types = self._types(files, partitioned=bool(source.partition_columns))
+        return source_relation(source, columns, types, file_type(files))
+
+    def _stored(self, link: StoredLink) -> exp.Expr:
+        return stored_relation(link, functools.partial(self._types, partitioned=False))
+
+    def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
+        """The column types that DuckDB finds in the files."""
+        return column_types(files, partitioned=partitioned) if files else {}
+
+
+def _only_row(row: pa.Table, columns: Sequence[Column]) -> Bound:
+    """What is known of bound rows that are one row."""
+    return Bound(
+        rows=1,
+        values=row_literals(columns, row),
+        target=row.column(TARGET)[0].as_py(),
+        never_null=never_null(columns, row),
+    )
+
+
+_numbers = itertools.count(1)
+
+
+class DuckDBRows:
+    """Selected source rows (see `base.Rows`)."""
+
+    def __init__(self, evaluation: DuckDBEvaluation, query: RowsQuery | FetchQuery) -> None:
+        self._evaluation = evaluation
+        self._query = query
+
+    def count(self) -> int:
+        """How many rows."""
+        return int(self._evaluation.value(self._query.count()))
+
+    def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Some `limit` of the rows."""
+        return self._evaluation.arrow(self._query.rows(columns).limit(limit))
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows."""
+        return self._evaluation.arrow(self._query.rows(columns))
+
+    def to_batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows as a stream of batches."""
+        yield from self._evaluation.batches(self._query.rows(columns))
+
+    def row_ids(self) -> pa.Table:
+        """Per row `file` (dictionary encoded) and `row`."""
+        return with_file_dictionary(self._evaluation.arrow(self._query.row_ids()))
+
+    def row_id_batches(self) -> Iterator[pa.RecordBatch]:
+        """The row ids as a stream of batches."""
+        yield from self._evaluation.batches(self._query.row_ids())
+
+    def write_parquet(self, folder: Path) -> None:
+        """Write the rows as one Parquet file into `folder`."""
+        self._evaluation.write(self._query.rows(None), folder)
+
+    def sql(self) -> str:
+        """The query that selects the rows."""
+        return trees.readable(self._query.rows(None), "duckdb")

@@ -1,0 +1,373 @@
+"""What DuckDB evaluates exactly as Spark does, and under which conditions on the types.
+
+`FAITHFUL` maps a function id to a condition: it gets the call and says why this one is
+not exact, or None. `UNFAITHFUL` gives the reason for every other function. Together they
+cover the function table (tested); the first has the spellings of `duckdb_sql`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from predtrace.engines.sql.exact_division import always_exact, divisible
+from predtrace.engines.sql.predicates import family
+from predtrace.jobs.model import EngineSettings
+from predtrace.jobs.settings import TIME_PARSER
+from symbolic.expr import Call, Expr, Literal, Param, walk
+from symbolic.types import (
+    Binary,
+    Boolean,
+    DataType,
+    Date,
+    DayTimeInterval,
+    Decimal,
+    Float,
+    Integer,
+    Null,
+    Opaque,
+    String,
+    Timestamp,
+    YearMonthInterval,
+    parts,
+    type_name,
+)
+
+Condition = Callable[[Call, EngineSettings], "str | None"]
+
+_WIDEST = 38
+_NEGATED_EXACTLY = 34
+_FEWEST_PLACES = 6
+_EXACT_IN_DOUBLE = 15
+_PLAIN_TEXT_SCALE = 6
+_FEW_DAYS = 10**7
+_FEW_DAYS_BITS = 16
+"""What such numbers of days are added to stays a date, if it is one that files have."""
+_COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
+
+
+def comparable(data_type: DataType) -> bool:
+    """Whether two values of the type are compared, and ordered, as in Spark."""
+    if isinstance(data_type, String):
+        return data_type.collation == "UTF8_BINARY"
+    return isinstance(data_type, _COMPARABLE)
+
+
+def _always(call: Call, settings: EngineSettings) -> str | None:
+    return None
+
+
+def _compared(exprs: Sequence[Expr]) -> str | None:
+    """Whether values of these are compared alike: one kind of type, with an order."""
+    types = [expr.type for expr in exprs if not isinstance(expr.type, Null)]
+    for data_type in types:
+        if not comparable(data_type):
+            return f"{type_name(data_type)} values are compared otherwise"
+    if len({family(data_type) for data_type in types}) > 1:
+        names = " and ".join(dict.fromkeys(map(type_name, types)))
+        return f"{names} are compared through other conversions"
+    decimals = [data_type for data_type in types if isinstance(data_type, Decimal)]
+    if decimals and _common_width(decimals) > _WIDEST:
+        return "the decimals have no common type"
+    return None
+
+
+def _common_width(types: Sequence[Decimal]) -> int:
+    return max(t.precision - t.scale for t in types) + max(t.scale for t in types)
+
+
+def _comparison(call: Call, settings: EngineSettings) -> str | None:
+    return _compared(call.args)
+
+
+def _arithmetic(call: Call, settings: EngineSettings) -> str | None:
+    result = call.type
+    if any(_division_is_checked(node) for node in walk(call)):
+        return "a quotient in it may need more digits than can be computed exactly"
+    if isinstance(result, Integer):
+        same = all(arg.type == result for arg in call.args)
+        if same and settings.ansi:
+            return None
+        return (
+            "integers overflow otherwise without ANSI mode" if same else "operands differ in type"
+        )
+    if isinstance(result, Decimal) and all(isinstance(arg.type, Decimal) for arg in call.args):
+        expected = _decimal_result(call)
+        if expected == result:
+            return None
+        return f"the result {type_name(result)} is rounded"
+    return f"{type_name(result)} arithmetic may round otherwise"
+
+
+def _decimal_result(call: Call) -> Decimal | None:
+    """The exact result type; None if it does not fit and Spark would reduce it."""
+    operands = [arg.type for arg in call.args if isinstance(arg.type, Decimal)]
+    if len(operands) == 1:
+        # Spark negates through a BigDecimal of 34 digits.
+        return operands[0] if operands[0].precision <= _NEGATED_EXACTLY else None
+    left, right = operands
+    if call.function == "multiply":
+        found = Decimal(left.precision + right.precision + 1, left.scale + right.scale)
+    else:
+        found = Decimal(_common_width(operands) + 1, max(left.scale, right.scale))
+    if found.precision <= _WIDEST:
+        return found
+    # Spark takes digits after the point, as far as there are more than six.
+    whole = found.precision - found.scale
+    kept = max(_WIDEST - whole, min(found.scale, _FEWEST_PLACES))
+    return Decimal(_WIDEST, found.scale) if kept == found.scale else None
+
+
+def _division_is_checked(expr: Expr) -> bool:
+    """Whether it is a quotient that may fail: arithmetic is in a TRY, which must not see it."""
+    if not (isinstance(expr, Call) and expr.function == "divide"):
+        return False
+    match (*(arg.type for arg in expr.args), expr.type):
+        case (Decimal() as dividend, Decimal() as divisor, Decimal() as result):
+            return not always_exact(dividend, divisor, result)
+    return False
+
+
+def _division(call: Call, settings: EngineSettings) -> str | None:
+    match (*(arg.type for arg in call.args), call.type):
+        case (Decimal() as dividend, Decimal() as divisor, Decimal() as result):
+            exact = divisible(dividend, divisor, result)
+            return None if exact else "there are too many digits to compute it exactly"
+    return "it is exact on decimals only"
+
+
+def _cast(call: Call, settings: EngineSettings) -> str | None:
+    source, result = call.args[0].type, call.type
+    if source == result or isinstance(source, Null) or _exact_cast(source, result, settings):
+        return None
+    return f"casts from {type_name(source)} to {type_name(result)} differ"
+
+
+def _exact_cast(source: DataType, result: DataType, settings: EngineSettings) -> bool:
+    match source, result:
+        case Integer(narrow), Integer(wide):
+            return narrow <= wide
+        case Integer(), Decimal():
+            return True
+        case Integer(bits), Float(64):
+            return bits <= 64
+        case Decimal(), Decimal():
+            return True
+        case Decimal(precision), Float(64):
+            # Up to here the digits are exact in a double and one division rounds right.
+            return precision <= _EXACT_IN_DOUBLE
+        case Float(32), Float(64):
+            return True
+        case Integer(), String():
+            return True
+        case Date(), String():
+            # Java's old formatter knows no years before the first, and no sign.
+            return settings.conf.get(TIME_PARSER) != "LEGACY"
+        case Decimal(scale=scale), String():
+            # Above, Java turns to scientific notation, except in ANSI mode. DuckDB needs room for
+            # a digit before the point.
+            return scale < _WIDEST and (settings.ansi or scale <= _PLAIN_TEXT_SCALE)
+        case String(), String():
+            return True
+        case Date(), Timestamp(zoned):
+            return not zoned
+        case Timestamp(False), Date():
+            return True
+        case _:
+            return False
+
+
+def _like(call: Call, settings: EngineSettings) -> str | None:
+    if not all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
+        return "only binary text is matched alike"
+    pattern = call.args[1]
+    escape = call.args[2] if len(call.args) > 2 else Literal("\\", String())
+    if not (isinstance(pattern, Literal) and isinstance(escape, Literal)):
+        return "the pattern is not constant and may have escapes"
+    if pattern.value is None or escape.value is None:
+        return None
+    return "the pattern has an escape" if escape.value in pattern.value else None
+
+
+def _text(call: Call, settings: EngineSettings) -> str | None:
+    if all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
+        return None
+    return "it is exact on binary text only"
+
+
+def _substring(call: Call, settings: EngineSettings) -> str | None:
+    if not isinstance(call.args[0].type, String):
+        return "it is exact on text only"
+    for argument in call.args[1:]:
+        constant = isinstance(argument, Literal) and isinstance(argument.value, int)
+        if not constant or argument.value < 0:  # type: ignore[union-attr]
+            return "it is exact with constant positions and lengths from 0 only"
+    return None
+
+
+def _replace(call: Call, settings: EngineSettings) -> str | None:
+    return _text(call, settings) or (None if len(call.args) == 3 else "it needs three arguments")
+
+
+def _trimmed(call: Call, settings: EngineSettings) -> str | None:
+    if len(call.args) > 1 and not isinstance(call.args[1], Literal):
+        return "it is exact with constant characters only"
+    return _text(call, settings)
+
+
+def _padded(call: Call, settings: EngineSettings) -> str | None:
+    return None if isinstance(call.args[1], Literal) else "the length is not constant"
+
+
+def _of_date(call: Call, settings: EngineSettings) -> str | None:
+    if isinstance(call.args[0].type, Date):
+        return None
+    return f"it is exact on dates only, not on {type_name(call.args[0].type)}"
+
+
+def _of_dates(call: Call, settings: EngineSettings) -> str | None:
+    exact = all(isinstance(arg.type, Date) for arg in call.args)
+    return None if exact else "it is exact on dates only"
+
+
+def _date_and_days(call: Call, settings: EngineSettings) -> str | None:
+    date, days = call.args
+    if not (isinstance(date.type, Date) and isinstance(days.type, Integer)):
+        return "it is exact on a date and whole days only"
+    # After the last of all dates Spark goes on with the first.
+    if isinstance(days, Literal):
+        few = days.value is None or abs(days.value) <= _FEW_DAYS
+    else:
+        few = days.type.bits <= _FEW_DAYS_BITS
+    return None if few else "so many days overflow otherwise"
+
+
+def _date_and_months(call: Call, settings: EngineSettings) -> str | None:
+    exact = isinstance(call.args[0].type, Date) and isinstance(call.args[1].type, Integer)
+    return None if exact else "it is exact on a date and whole months only"
+
+
+def _date_and_interval(call: Call, settings: EngineSettings) -> str | None:
+    date, interval = call.args
+    kinds = (YearMonthInterval, DayTimeInterval)
+    if not (isinstance(date.type, Date) and isinstance(call.type, Date)):
+        return "it is exact on dates only"
+    if not (isinstance(interval, Literal) and isinstance(interval.type, kinds)):
+        return "the interval is not constant"
+    return None
+
+
+def _of_float(call: Call, settings: EngineSettings) -> str | None:
+    return None if isinstance(call.args[0].type, Float) else "it is exact on floats only"
+
+
+def _case(call: Call, settings: EngineSettings) -> str | None:
+    values = (*call.args[1:-1:2], call.args[-1])
+    types = {expr.type for expr in values if not isinstance(expr.type, Null)}
+    # Spark has cast the branches to one type by then.
+    return None if len(types) <= 1 else "its branches differ in type"
+
+
+def _coalesce(call: Call, settings: EngineSettings) -> str | None:
+    types = {expr.type for expr in call.args if not isinstance(expr.type, Null)}
+    return None if len(types) <= 1 else "its arguments differ in type"
+
+
+def _as_in_ansi(condition: Condition) -> Condition:
+    """The condition, under ANSI whatever the job's mode is."""
+    return lambda call, settings: condition(call, replace(settings, ansi=True))
+
+
+FAITHFUL: dict[str, Condition] = {
+    **dict.fromkeys(("and", "or", "not", "is_null", "is_not_null"), _always),
+    **dict.fromkeys(("eq", "lt", "le", "gt", "ge", "nullsafe_eq", "in"), _comparison),
+    **dict.fromkeys(("greatest", "least", "nullif"), _comparison),
+    "case": _case,
+    "coalesce": _coalesce,
+    "is_nan": _of_float,
+    **dict.fromkeys(("add", "subtract", "multiply", "negate", "abs"), _arithmetic),
+    **dict.fromkeys(("try_add", "try_subtract", "try_multiply"), _as_in_ansi(_arithmetic)),
+    "divide": _division,
+    "cast": _cast,
+    "try_cast": _as_in_ansi(_cast),
+    "check_overflow": _cast,
+    "like": _like,
+    **dict.fromkeys(("starts_with", "ends_with", "contains", "length", "concat"), _text),
+    "instr": _text,
+    "replace": _replace,
+    "substring": _substring,
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), _trimmed),
+    "char_pad": _padded,
+    **dict.fromkeys(
+        ("year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year"), _of_date
+    ),
+    **dict.fromkeys(("week_of_year", "last_day"), _of_date),
+    **dict.fromkeys(("date_add", "date_sub"), _date_and_days),
+    "add_months": _date_and_months,
+    "date_diff": _of_dates,
+    "date_add_interval": _date_and_interval,
+}
+"""Function id to the condition under which DuckDB is exact."""
+
+_ROUNDING = "results may round otherwise"
+_JAVA = "Spark follows Java here"
+_UNICODE = "Unicode rules differ"
+_ZONES = "time zone rules may differ"
+_NESTED = "nested values are handled otherwise"
+_UNPROVEN = "not measured against Spark"
+
+UNFAITHFUL: dict[str, str] = {
+    **dict.fromkeys(("round", "bround", "floor", "ceil", "sqrt", "power"), _ROUNDING),
+    **dict.fromkeys(("exp", "ln", "log10", "normalize_float"), _ROUNDING),
+    **dict.fromkeys(("integer_divide", "remainder", "pmod", "sign"), _UNPROVEN),
+    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "unscaled", "decimal_of"), _UNPROVEN),
+    **dict.fromkeys(("rlike", "regexp_replace", "regexp_extract", "split"), _JAVA),
+    **dict.fromkeys(("date_format", "parse_timestamp", "from_unix_time", "unix_time"), _JAVA),
+    **dict.fromkeys(("hash", "xxhash64"), "the hash function is Spark's own"),
+    **dict.fromkeys(("ilike", "upper", "lower", "initcap", "reverse", "ascii"), _UNICODE),
+    **dict.fromkeys(("lpad", "rpad", "translate", "repeat", "position", "concat_ws"), _UNPROVEN),
+    **dict.fromkeys(("md5", "sha2", "to_number"), _UNPROVEN),
+    **dict.fromkeys(("hour", "minute", "second"), _ZONES),
+    **dict.fromkeys(("timestamp_add_interval", "timestamp_diff", "trunc_timestamp"), _ZONES),
+    **dict.fromkeys(("months_between", "next_day", "trunc_date", "make_date"), _UNPROVEN),
+    **dict.fromkeys(("get_field", "get_item", "array_size", "array_contains"), _NESTED),
+    **dict.fromkeys(("array_position", "element_at", "slice", "flatten"), _NESTED),
+    **dict.fromkeys(("sort_array", "array_distinct", "array_remove", "array_repeat"), _NESTED),
+    **dict.fromkeys(("transform", "filter", "zip_with", "array_aggregate"), _NESTED),
+    **dict.fromkeys(("array_exists", "array_forall"), _NESTED),
+    **dict.fromkeys(("make_array", "make_struct", "make_map", "map_from_arrays"), _NESTED),
+}
+"""Function id to why DuckDB is never sent it."""
+
+_UNREADABLE = (YearMonthInterval, DayTimeInterval, Opaque)
+
+
+def unfaithful(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+    """Why DuckDB would not evaluate these exactly as Spark does; None if it would."""
+    for expr in exprs:
+        for node in walk(expr):
+            reason = _node_reason(node, settings)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
+    if isinstance(node, Param) and isinstance(node.type, _UNREADABLE):
+        return f"{node.name} is of type {type_name(node.type)}"
+    if not isinstance(node, Call):
+        return None
+    condition = FAITHFUL.get(node.function)
+    why = UNFAITHFUL.get(node.function, "unknown to this engine")
+    if condition is not None:
+        found = condition(node, settings)
+        if found is None:
+            return None
+        why = found
+    return f"the function {node.function} is not evaluated exactly as in Spark: {why}"
+
+
+def readable(data_type: DataType) -> bool:
+    """Whether DuckDB reads stored values of the type as Spark does."""
+    return not any(isinstance(part, _UNREADABLE) for part in parts(data_type))

@@ -1,0 +1,1 @@
+"""Spark: questions in a session of their own, under the job's settings."""

@@ -1,0 +1,385 @@
+"""The Spark engine: the pipelines' own engine, and the way to scale out.
+
+Each question works in a session of its own (`new_session`), so that its settings and
+views do not meet the user's: it has the job's settings as far as results depend on them, and
+failing casts and overflows are spelled as NULL. Nothing is collected unless rows are asked for.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import (
+    TARGET,
+    Link,
+    LookedUp,
+    RefinedLink,
+    ReplayedLink,
+    ScanRequest,
+    SetRequest,
+    StoredLink,
+    TargetLink,
+    Targets,
+    physical_name,
+)
+from predtrace.engines.dialects import Dialect
+from predtrace.engines.spark.partitions import Partitions
+from predtrace.engines.spark.rows import SparkRows
+from predtrace.engines.spark.source import (
+    address,
+    local_frame,
+    source_frame,
+    spark_errors,
+    stored_frame,
+    type_text,
+    with_addresses,
+)
+from predtrace.engines.spark.total import DIALECTS, provide
+from predtrace.engines.sql import trees
+from predtrace.engines.sql.limits import refuse_choices
+from predtrace.engines.sql.query import Bound, Queries
+from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_of
+from predtrace.engines.sql.relational import plan_query
+from predtrace.engines.sql.rounding import refuse_rounding
+from predtrace.engines.sql.rows import FetchQuery, RowsQuery
+from predtrace.engines.values import arrow_type, never_null, row_literals
+from predtrace.environment.sessions import STOPPED, is_running, new_session
+from predtrace.errors import EngineError
+from predtrace.jobs.model import EngineSettings, Source
+from predtrace.jobs.settings import EXCLUDED_RULES, PREFIX, belongs_to_statements, put_in_force
+from symbolic.expr import Column, Expr
+from symbolic.types import (
+    Binary,
+    Boolean,
+    Date,
+    Decimal,
+    Float,
+    Integer,
+    String,
+    Timestamp,
+    comparable,
+    same_if_equal,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+OWN = {
+    # Values go to Python by Arrow; a fallback would lose types.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # ${…} in a text is text.
+    "spark.sql.variable.substitute": "false",
+    # Timestamps exact for every engine, and with statistics.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    # A predicate without params is joined with the target numbers without a condition.
+    "spark.sql.crossJoin.enabled": "true",
+    # Of a = b and CAST(a AS STRING) = c follows CAST(b AS STRING) = c to Spark, but 0.0 = -0.0.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Statistics leave NaN out: of what a question keeps, of columns inside of structs. (Floats
+    # of files are read through a function, see `spark_source`.)
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
+    "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "",
+}
+"""What questions need set for themselves."""
+_UNSOUND_RULES = (
+    # Puts a constant for the column that equals it, 0.0 for -0.0, into the other conditions.
+    "ConstantPropagation",
+    # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with
+    # that local time. What became of the pipeline's own conditions is in the job's graph.
+    "UnwrapCastInBinaryComparison",
+)
+"""Rules of Catalyst's optimizer by which conditions on bound values select other rows."""
+_TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
+_MOST_LOCAL_ROWS = 10_000
+"""So many bound rows may go through the driver, to stand in queries as they are."""
+
+
+class SparkEngine:
+    """Evaluates lineage questions in a Spark session."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+        """None: what Spark computed, Spark evaluates."""
+        return None
+
+    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
+        """None: what Spark computed, Spark computes again."""
+        return None
+
+    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+        """None: what Spark computed, Spark evaluates."""
+        return None
+
+    def open(self, targets: Targets, settings: EngineSettings) -> SparkEvaluation:
+        """Begin a question. Raises EngineError if the session was stopped meanwhile."""
+        if not is_running(self._spark):
+            raise EngineError(STOPPED)
+        return SparkEvaluation(_session(self._spark, settings), targets, DIALECTS[settings.ansi])
+
+
+def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
+    """A session with the job's settings, the user's for what changes no result, and our own."""
+    session = new_session(spark)
+    given: Mapping[str, str] = spark.conf.getAll
+    for key, value in given.items():
+        if key.startswith(PREFIX) and session.conf.isModifiable(key):
+            if belongs_to_statements(key):
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+    put_in_force(session.conf, settings)
+    for key, value in OWN.items():
+        session.conf.set(key, value)
+    rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _UNSOUND_RULES]
+    excluded = session.conf.get(EXCLUDED_RULES, None)
+    session.conf.set(EXCLUDED_RULES, ",".join([excluded, *rules] if excluded else rules))
+    provide(session)
+    return session
+
+
+def _comparable(link: StoredLink | ReplayedLink) -> StoredLink | ReplayedLink:
+    """The link without the columns of which Spark finds no distinct values: maps."""
+    columns = tuple(column for column in link.columns if comparable(column.type))
+    return msgspec.structs.replace(link, columns=columns)
+
+
+class SparkEvaluation:
+    """One question: stored tables, bound rows and sources are views of its session."""
+
+    def __init__(self, session: SparkSession, targets: Targets, dialect: Dialect) -> None:
+        self.session = session
+        self._targets = targets
+        self._dialect = dialect
+        self._queries = Queries(dialect.name, dialect.functions, targets.numbered)
+        self._bounds: dict[Link, Bound] = {}
+        self._local: dict[Link, pa.Table] = {}
+        self._refined: dict[tuple[SetRequest, ...], Refined] = {}
+        self._views = 0
+        self._partitions = Partitions(session)
+
+    def bound(self, link: Link) -> pa.Table:
+        """The distinct rows of a link: `target` and the physical columns."""
+        with spark_errors():
+            name = self._bound(link).name
+            if link in self._local:
+                return self._local[link]
+            return self.session.table(name).distinct().toArrow()
+
+    def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
+        """The union, by row identity, of what several scans of one source select."""
+        with spark_errors():
+            bounds = [self._bound(request.link) for request in requests]
+            query = self._rows_query(requests, bounds, identity=False)
+            if query.needs_identity:
+                query = self._rows_query(requests, bounds, identity=True)
+        return SparkRows(self, requests[0].source, query)
+
+    def fetch(self, request: ScanRequest, ids: pa.Table) -> SparkRows:
+        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        with spark_errors():
+            source = self._source(request.source, request.columns, identity=False)
+            frame = local_frame(self.session, with_addresses(self.session, ids))
+            query = FetchQuery(self._queries, request, source, self._view(frame, "ids"))
+        return SparkRows(self, request.source, query)
+
+    def _rows_query(
+        self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
+    ) -> RowsQuery:
+        def scanned(request: ScanRequest) -> exp.Expr:
+            with spark_errors():
+                return self._source(request.source, request.columns, identity=identity)
+
+        return RowsQuery(self._queries, requests, scanned, bounds)
+
+    def store(self, link: ReplayedLink, folder: Path) -> None:
+        """Compute the link's node; write its rows, each once if possible, as Parquet files."""
+        columns = [exp.column(physical_name(column.id)) for column in link.columns]
+        query = exp.select(*columns).from_(self._replayed(link))
+        if same_if_equal(column.type for column in link.columns):
+            query = query.distinct()
+        with spark_errors():
+            writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
+            writer.parquet(address(str(folder)))
+
+    def check(self, requests: Sequence[ScanRequest]) -> None:
+        """Nothing to find out: Spark reads what Spark has read."""
+
+    def predicate_sql(self, request: ScanRequest) -> str:
+        """The scan's predicate as text, with what is known of the bound row put in."""
+        with spark_errors():
+            return self._queries.readable_predicate(request, self._bound(request.link))
+
+    def dataframe(self, query: exp.Query) -> DataFrame:
+        """The result of a query, not computed yet."""
+        with spark_errors():
+            return self.session.sql(query.sql("spark"))
+
+    # -- views
+
+    def _view(self, frame: DataFrame, kind: str) -> exp.Expr:
+        self._views += 1
+        name = f"predtrace_{kind}_{self._views}"
+        frame.createOrReplaceTempView(name)
+        return trees.table(name)
+
+    def _bound(self, link: Link) -> Bound:
+        if link not in self._bounds:
+            if isinstance(link, TargetLink):
+                self._bounds[link] = self._local_bound(self._targets.rows, self._targets.columns)
+            else:
+                self._bounds[link] = self._linked_bound(link)
+        return self._bounds[link]
+
+    def _local_frame(self, rows: pa.Table, columns: Sequence[Column]) -> DataFrame:
+        """Rows of the driver as a frame of one partition, so that they need no shuffle."""
+        from pyspark.sql.types import StructType
+
+        types = [(TARGET, "BIGINT")]
+        types += [(physical_name(column.id), type_text(column)) for column in columns]
+        schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
+        return local_frame(self.session, rows, schema)
+
+    def _linked_bound(self, link: LookedUp) -> Bound:
+        if isinstance(link, RefinedLink):
+            query = bound_query(link, self._queries, self._refine(link))
+            return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
+        parent = self._bound(link.parent)
+        if isinstance(link, StoredLink):
+            self._partitions.read(link.folder, sum(file.bytes for file in link.files))
+            source = self._view(stored_frame(self.session, link), "stored")
+        else:
+            source = self._replayed(link)
+        # No param has the value of a map.
+        link = _comparable(link)
+        if isinstance(link, ReplayedLink) and link.identities:
+            return self._identified(link, source, parent)
+        query = self._queries.bound_rows(source, link.columns, link.predicate, parent)
+        frame = self.session.sql(query.sql("spark"))
+        if not isinstance(link, ReplayedLink):
+            return self._known_bound(link, frame)
+        # All scans of the question ask for these rows: they are computed once.
+        frame = self._kept(frame)
+        bound = self._known_bound(link, frame)
+        if link in self._local:
+            frame.unpersist()
+        return bound
+
+    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+        """The bound rows of a replay that also tells which source rows they are made of."""
+        query = self._queries.with_identities(rows, link, parent)
+        table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
+        distinct = self._queries.bound_again(table, link, parent)
+        bound = self._known_bound(link, self.session.sql(distinct.sql("spark")))
+        carried = self._queries.carried(table, link, parent)
+        return msgspec.structs.replace(bound, carried=carried)
+
+    def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
+        """Bound rows, which the driver takes if they are few and of types that travel well."""
+        if not all(isinstance(column.type, _TRAVELLING) for column in link.columns):
+            return Bound(name=self._view(frame, "bound").name)
+        rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
+        if rows.num_rows > _MOST_LOCAL_ROWS:
+            return Bound(name=self._view(frame, "bound").name)
+        self._local[link] = rows.cast(_arrow_schema(link.columns))
+        return self._local_bound(self._local[link], link.columns)
+
+    def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> Bound:
+        """Few bound rows, which the driver knows: they are put into queries, not computed."""
+        present = never_null(columns, rows)
+        name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
+        if rows.num_rows != 1:
+            return Bound(name=name, rows=rows.num_rows, never_null=present)
+        return Bound(
+            name=name,
+            rows=1,
+            values=row_literals(columns, rows),
+            target=rows.column(TARGET)[0].as_py(),
+            never_null=present,
+        )
+
+    def _kept(self, frame: DataFrame) -> DataFrame:
+        """The frame, computed when first read and then kept, in memory or on disk.
+
+        Until nobody has the evaluation any more, so that nothing in it may refer to itself.
+        """
+        frame = frame.persist()
+        # When the process ends, what is kept ends with Spark.
+        weakref.finalize(self, _release, frame).atexit = False
+        return frame
+
+    def materialized(self, query: exp.Query) -> tuple[str, int]:
+        """Compute a query once; the name of its view and its number of rows."""
+        frame = self._kept(self.session.sql(query.sql("spark")))
+        return self._view(frame, "set").name, frame.count()
+
+    def set_source(self, request: SetRequest) -> exp.Expr:
+        """The relation that a value set is taken from."""
+        if isinstance(request.source, ReplayedLink):
+            return self._replayed(request.source)
+        return self._source(request.source.source, request.source.columns, identity=False)
+
+    def _refine(self, link: RefinedLink) -> Refined:
+        """The value sets, which all scans of the question share."""
+        if link.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(link.parent))
+            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
+        return self._refined[link.sets]
+
+    @property
+    def passes(self) -> int | None:
+        """How many passes refinement took; None before, or without it."""
+        return max((refined.passes for refined in self._refined.values()), default=None)
+
+    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+        """The rows of a node, computed again from what it needs of the sources."""
+        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
+        scans = {
+            node: self._queries.restricted(
+                self._source(request.source, request.columns, identity=False),
+                request,
+                self._bound(request.link),
+                link.identities.get(node),
+                cuts.get(node),
+            )
+            for node, request in link.scans.items()
+        }
+        refuse_choices(link.graph, link.node, self._dialect, scans, self._value)
+        refuse_rounding(link.graph, link.node, self._dialect, scans, self._value)
+        return plan_query(link.graph, link.node, self._dialect, scans).subquery(copy=False)
+
+    def _value(self, query: exp.Query) -> Any:
+        """The only value of a query."""
+        return self.dataframe(query).collect()[0][0]
+
+    def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
+        """The source as a view (see `source_frame`)."""
+        self._partitions.read(source.name, sum(file.size for file in source.files))
+        return self._view(source_frame(self.session, source, columns, identity=identity), "source")
+
+
+def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = [(physical_name(column.id), arrow_type(column.type)) for column in columns]
+    return pa.schema([(TARGET, pa.int64()), *fields])
+
+
+def _release(frame: DataFrame) -> None:
+    """Give up what a question has cached; the session may be gone before."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):
+        frame.unpersist()

@@ -1,0 +1,194 @@
+"""Sources and stored results as Spark DataFrames, read as the job read and wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
+from predtrace.engines.sql.literals import sql_type
+from predtrace.engines.sql.query import FILE, ROW
+from predtrace.engines.values import with_file_dictionary
+from predtrace.environment.sessions import STOPPED, as_active, classes_kept, first_line
+from predtrace.errors import EngineError
+from predtrace.jobs.model import Source
+from predtrace.jobs.results import stored_files
+from symbolic.expr import Column
+from symbolic.types import Float, Null, Opaque
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+_AS_WRITTEN = {
+    "__globPaths__": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "mergeSchema": "false",
+}
+
+
+@contextmanager
+def spark_errors() -> Iterator[None]:
+    """Spark's errors are ours."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        told = first_line(error)
+        if "stopped SparkContext" in told:
+            raise EngineError(STOPPED) from error
+        raise EngineError(f"Spark could not evaluate this: {told}") from error
+
+
+def local_frame(
+    session: SparkSession, rows: pa.Table, schema: StructType | None = None
+) -> DataFrame:
+    """Rows of the driver in one partition, so that they need no shuffle.
+
+    The user's session stays the active one.
+    """
+    with as_active(session), classes_kept():
+        return session.createDataFrame(rows.combine_chunks(), schema).coalesce(1)
+
+
+def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
+    """The columns of a stored result, with their declared types."""
+    from pyspark.sql import functions as f
+
+    stored_files(link.folder, link.files)
+    found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
+    kept = [column for column in link.columns if column.id not in found]
+    own = [_read_column(physical_name(column.id), column) for column in kept]
+    if link.numbers is None:
+        return _stored(session, link.folder, kept).select(*own)
+    stored_files(link.output, link.output_files)
+    taken = [column for column in link.columns if column.id in found]
+    values = [msgspec.structs.replace(column, id=found[column.id]) for column in taken]
+    output = _stored(session, link.output, values)
+    first = f.lit(None)
+    for file in link.numbers.files:
+        first = f.when(f.col("_metadata.file_name") == file.name, file.first).otherwise(first)
+    shared = [_read_column(physical_name(found[column.id]), column) for column in taken]
+    numbered = output.select(*shared, (first + f.col("_metadata.row_index")).alias(OUTPUT_ROW))
+    stored = _stored(session, link.folder, kept, f"{OUTPUT_ROW} BIGINT")
+    rows = stored.select(*own, OUTPUT_ROW).join(numbered, OUTPUT_ROW)
+    return rows.select(*(physical_name(column.id) for column in link.columns))
+
+
+def _stored(session: SparkSession, folder: str, columns: Sequence[Column], *more: str) -> DataFrame:
+    """Columns of stored files, as they were written: the job's settings are about its sources."""
+    reader = session.read.options(**_AS_WRITTEN)
+    if not any(isinstance(column.type, Opaque) for column in columns):
+        schema = [f"{physical_name(column.id)} {_stored_type(column)}" for column in columns]
+        if wanted := list(dict.fromkeys((*schema, *more))):
+            reader = reader.schema(", ".join(wanted))
+    return reader.parquet(address(folder))
+
+
+def _stored_type(column: Column) -> str:
+    """Parquet has no void type."""
+    return "BOOLEAN" if isinstance(column.type, Null) else type_text(column)
+
+
+def source_frame(
+    session: SparkSession, source: Source, columns: Sequence[Column], *, identity: bool
+) -> DataFrame:
+    """The source with physical names, ``file`` and ``row``."""
+    from pyspark.sql import functions as f
+
+    frame = _read(session, source)
+    taken = [_read_column(column.name, column) for column in columns]
+    if source.has_row_numbers:
+        taken += [f.col("_metadata.file_path").alias(FILE)]
+        taken += [f.col("_metadata.row_index").alias(ROW)]
+    else:
+        # A number that tells rows apart within one query: being non-deterministic, it
+        # keeps filters above it, so that every read of the query counts the same rows.
+        number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
+        taken += [f.lit("").alias(FILE), number.alias(ROW)]
+    return frame.select(*taken)
+
+
+def with_addresses(session: SparkSession, row_ids: pa.Table) -> pa.Table:
+    """Row ids with files as Spark names them in a row's metadata, each way that it may."""
+    import pyarrow as pa
+
+    named = with_file_dictionary(row_ids)
+    index = named.schema.get_field_index(FILE)
+    files = named.column(index).unify_dictionaries().combine_chunks()
+    paths = session._jvm.org.apache.spark.paths.SparkPath
+    given = files.dictionary.to_pylist()
+    full = [paths.fromPathString(address(file)).urlEncoded() for file in given]
+    # Versions of Spark differ in how they write the empty host of a local file.
+    short = [address.replace("file:///", "file:/", 1) for address in full]
+    return pa.concat_tables(
+        named.set_column(
+            index, FILE, pa.DictionaryArray.from_arrays(files.indices, names).cast(pa.string())
+        )
+        for names in ([full, short] if full != short else [full])
+    )
+
+
+def _read_column(name: str, column: Column) -> Any:
+    """A stored column under its physical name.
+
+    Floats are read through a function: files' statistics leave NaN out, and Spark would
+    skip row groups by them all the same.
+    """
+    from pyspark.sql import functions as f
+
+    read = f.col(_quoted(name))
+    if isinstance(column.type, Float):
+        read = f.nanvl(read, read)
+    return read.alias(physical_name(column.id))
+
+
+def type_text(column: Column) -> str:
+    """The column's type in Spark's DDL."""
+    if isinstance(column.type, Null):
+        return "VOID"
+    return sql_type(column.type, "spark").sql("spark")
+
+
+def _read(session: SparkSession, source: Source) -> DataFrame:
+    """The source as the job read it: same format, options and columns."""
+    reader = session.read.format(source.format)
+    for key, value in source.options.items():
+        if key.lower() not in ("path", "paths"):
+            reader = reader.option(key, value)
+    if not any(isinstance(column.type, Opaque) for column in source.columns):
+        reader = reader.schema(
+            ", ".join(f"{_quoted(column.name)} {type_text(column)}" for column in source.columns)
+        )
+    return reader.load([literal_address(root) for root in source.roots])
+
+
+def address(path: str) -> str:
+    """A local path as Spark is to be given it, whatever the default file system.
+
+    Links are left as they are: rows are known by the name under which their file was found.
+    """
+    return path if "://" in path else f"file://{Path(path).absolute()}"
+
+
+def literal_address(path: str) -> str:
+    """The address for a reader of Spark, which takes it for a pattern.
+
+    The option that says otherwise does not hold for several paths.
+    """
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", address(path))
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("spark")

@@ -1,0 +1,1 @@
+"""What the engines' SQL shares: expressions, operators and questions as sqlglot trees."""

@@ -1,0 +1,149 @@
+"""Queries in the making: what SQL an operator finds below it, and how it may extend that.
+
+Columns go by their physical names ``c<id>``, which are unique in a graph, so that nothing
+needs qualifying. Each operator extends the query below it where SQL's order of clauses
+allows, else it reads it as a subquery; nothing is a CTE, and FROM lists stay flat, so that
+the engine's optimizer moves filters, drops columns and orders joins as it does for a query
+written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import physical_name
+from predtrace.engines.dialects import Dialect
+from predtrace.engines.sql import trees
+from predtrace.engines.sql.compiler import Compiler
+from predtrace.engines.sql.literals import number
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Operator
+from symbolic.expr import Column, Expr, conjuncts
+
+FILLER = "filler"
+"""The only column of a query for a node without columns: SQL has no rows of nothing."""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A SELECT in the making.
+
+    `body` has FROM, JOIN, WHERE, GROUP BY; `values` is what it selects (None: all columns,
+    and clauses may still be added), `order` the sort order that its rows come in, of which
+    the rows from `offset` on, at most `count`, are taken. A block is used once: what
+    extends it may take its `body` over.
+    """
+
+    body: exp.Select
+    values: tuple[exp.Expr, ...] | None = None
+    order: tuple[exp.Ordered, ...] = ()
+    count: int | None = None
+    offset: int = 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether it takes some of the rows only."""
+        return self.count is not None or self.offset > 0
+
+
+class Planner:
+    """Builds the queries of one graph for a dialect, with a function per operator class.
+
+    `scans` gives per Scan node the relation to read.
+    """
+
+    def __init__(
+        self,
+        graph: OperatorGraph,
+        dialect: Dialect,
+        scans: Mapping[int, exp.Expr],
+        builders: Mapping[type[Operator], Callable[[Planner, Any], Block]],
+    ) -> None:
+        self.graph = graph
+        self.dialect = dialect
+        self.scans = scans
+        self._builders = builders
+        columns = {c.id: read(c) for node in graph.top_down() for c in graph.output(node)}
+        self.compile = Compiler(dialect.name, dialect.functions, columns)
+
+    def query(self, node: int) -> exp.Select:
+        """The node's rows."""
+        return self.closed(self.block(node), self.graph.output(node))
+
+    def block(self, node: int) -> Block:
+        """The node's rows as a query that may be extended."""
+        operator = self.graph[node]
+        return self._builders[type(operator)](self, operator)
+
+    def closed(
+        self, block: Block, columns: Sequence[Column], extra: Sequence[exp.Expr] = ()
+    ) -> exp.Select:
+        """The finished query; `columns` are the block's, `extra` is selected beside them."""
+        values = [read(column) for column in columns] if block.values is None else block.values
+        selected = [*(value.copy() for value in values), *extra]
+        query = block.body.select(*(selected or [filler()]), copy=False)
+        if block.cut and block.order:
+            query = query.order_by(*(key.copy() for key in block.order), copy=False)
+        if block.count is not None:
+            query = query.limit(number(block.count), copy=False)
+        return query.offset(number(block.offset), copy=False) if block.offset else query
+
+    # -- what operators build on
+
+    def relation(self, node: int) -> exp.Expr:
+        """The node's rows as an item of a FROM list."""
+        return self.item(self.block(node), node)
+
+    def item(self, block: Block, node: int) -> exp.Expr:
+        """A block as an item of a FROM list: the table itself if that is all it reads."""
+        clauses = {name for name, clause in block.body.args.items() if clause}
+        if block.values is None and not block.cut and clauses == {"from_"}:
+            return block.body.args["from_"].this  # type: ignore[no-any-return]
+        return self.closed(block, self.graph.output(node)).subquery(f"n{node}", copy=False)
+
+    def wrapped(self, block: Block, node: int) -> Block:
+        """The block as a subquery. Its order is given up."""
+        return Block(exp.Select().from_(self.item(block, node), copy=False))
+
+    def open(self, node: int) -> Block:
+        """The node's rows in a block that takes a WHERE, and keeps a sort order."""
+        block = self.block(node)
+        return block if block.values is None and not block.cut else self.wrapped(block, node)
+
+    def joinable(self, node: int) -> exp.Select:
+        """A FROM clause with the node's rows, and a WHERE that commutes with joins to the right.
+
+        It does where the joined relation adds columns or takes rows away, but not where it
+        adds rows: there `relation` is to be used.
+        """
+        return self.open(node).body
+
+    def condition(self, expr: Expr) -> exp.Expr | None:
+        """The condition in SQL; None for TRUE."""
+        terms = [self.compile(term) for term in conjuncts(expr)]
+        return exp.and_(*terms, copy=False) if terms else None
+
+
+def read(column: Column) -> exp.Expr:
+    """The column's value."""
+    return trees.column(physical_name(column.id))
+
+
+def named(value: exp.Expr, column: Column) -> exp.Expr:
+    """The value under the column's name."""
+    name = physical_name(column.id)
+    plain = isinstance(value, exp.Column) and value.name == name
+    return value if plain else trees.alias(value, name)
+
+
+def filler() -> exp.Expr:
+    """What is selected where there is no column."""
+    return trees.alias(exp.true(), FILLER)
+
+
+def of_query(query: exp.Query, operator: Operator) -> Block:
+    """A whole query, to be extended as a subquery."""
+    return Block(exp.Select().from_(query.subquery(f"n{operator.id}", copy=False), copy=False))

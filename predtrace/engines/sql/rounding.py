@@ -1,0 +1,87 @@
+"""Whether sums of integers can be repeated: where no partial sum is rounded or overflows.
+
+``avg(n)`` adds integers as doubles. Up to `EXACT_INTEGERS` a double holds every integer; if the
+absolute values of a group's integers add up to no more, all partial sums are exact, and so are
+the whole sum and the mean's dividend, in whatever order and however split they are added.
+``try_sum(n)`` of bigints is NULL if any partial sum overflows: none does where they add up to no
+more than the greatest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from sqlglot import exp
+
+from predtrace.engines.base import physical_name
+from predtrace.engines.dialects import Dialect
+from predtrace.engines.sql.literals import number
+from predtrace.engines.sql.relational import plan_query
+from predtrace.errors import NonDeterministicError
+from predtrace.inference.repeating import summed_integers
+from pushdown.graph import OperatorGraph
+from pushdown.operators import AggregateCall, Aggregation, GroupBy
+from symbolic.expr import Call, Column, Expr
+from symbolic.types import Decimal
+
+_WIDE = Decimal(38, 0)
+"""Sums of more 64-bit integers than there will ever be rows."""
+
+
+def refuse_rounding(
+    graph: OperatorGraph,
+    node: int,
+    dialect: Dialect,
+    scans: Mapping[int, exp.Expr],
+    value: Callable[[exp.Query], Any],
+) -> None:
+    """Raise NonDeterministicError if sums under the node depend on order; `value` runs a query.
+
+    `scans` as for `relational.plan_query`. They must have all rows of the groups that matter;
+    of other groups some rows may be missing.
+    """
+    for inner in graph.bottom_up(node):
+        operator = graph[inner]
+        if not isinstance(operator, GroupBy):
+            continue
+        sums = tuple(_sums(graph, operator))
+        if sums and value(_exceeding(graph, operator, sums, dialect, scans)):
+            where = f" ({operator.origin.text})" if operator.origin else ""
+            raise NonDeterministicError(
+                f"operator {inner}, GroupBy{where}, adds integers beyond 2^53 as floating-point "
+                "numbers, or beyond 2^63 with try_sum, which depends on the order of the rows, and "
+                "the job has not stored what it gave; run the pipeline with keep='inline'"
+            )
+
+
+def _sums(graph: OperatorGraph, operator: GroupBy) -> Iterator[tuple[Aggregation, int]]:
+    """For each such aggregate the sum of the absolute values, and what it may be at most."""
+    free = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
+    for place, (call, integer, most) in enumerate(summed_integers(operator)):
+        size: Expr = Call("abs", (Call("cast", (integer,), _WIDE),), _WIDE)
+        total = AggregateCall("sum", (size,), _WIDE, filter=call.filter)
+        yield Aggregation(Column(free + place, "size", _WIDE), total), most
+
+
+def _exceeding(
+    graph: OperatorGraph,
+    operator: GroupBy,
+    sums: tuple[tuple[Aggregation, int], ...],
+    dialect: Dialect,
+    scans: Mapping[int, exp.Expr],
+) -> exp.Query:
+    """Whether one of the sums exceeds what it may be, in some group."""
+    sized = msgspec.structs.replace(operator, aggregations=tuple(each for each, _ in sums))
+    below = (graph[node] for node in graph.top_down(operator.input))
+    groups = plan_query(OperatorGraph((sized, *below), operator.id), operator.id, dialect, scans)
+    greatest = (
+        exp.GT(
+            this=exp.Max(this=exp.column(physical_name(aggregation.column.id))),
+            expression=number(most),
+        )
+        for aggregation, most in sums
+    )
+    exceeding = exp.Coalesce(this=exp.or_(*greatest), expressions=[exp.false()])
+    return exp.select(exp.alias_(exceeding, "exceeding")).from_(groups.subquery("groups"))

@@ -1,0 +1,1 @@
+"""What is done to a job's stored results: committing, backfill, compaction, indexing."""

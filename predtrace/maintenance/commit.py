@@ -1,0 +1,138 @@
+"""The end of a run: storing what is left, saving the job, in the background if wished."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from predtrace.environment.recursion import reads_deep_trees
+from predtrace.errors import StoreError
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job, Source, StoredIntermediate
+from predtrace.jobs.snapshot import SINCE_READ, unchanged
+from predtrace.jobs.store import JobWriter
+from predtrace.maintenance.compaction import reduced, sweep
+
+if TYPE_CHECKING:
+    from predtrace.frontends.spark import SparkPipeline
+    from predtrace.frontends.spark.execute import RunResult
+
+
+class Commit:
+    """What is left of a run: storing late intermediates, then saving the job."""
+
+    def __init__(
+        self,
+        pipeline: SparkPipeline,
+        sources: tuple[Source, ...],
+        writer: JobWriter,
+        plans: list[LineagePlan],
+        keep: str,
+        result: RunResult,
+        started: float,
+    ) -> None:
+        self._pipeline = pipeline
+        self._sources = sources
+        self._writer = writer
+        self._plans = plans
+        self._keep = keep
+        self._result = result
+        self._handed_over = time.perf_counter() - started
+        self._done: tuple[Job, Path] | None = None
+        self._error: BaseException | None = None
+        # Not a daemon: the process does not end before the job is stored.
+        self._thread = threading.Thread(target=self._work, name=f"predtrace {writer.id}")
+
+    def start(self) -> None:
+        """Do the rest in the background."""
+        self._thread.start()
+
+    def wait(self) -> tuple[Job, Path]:
+        """The saved job and its folder. Raises StoreError if that failed."""
+        self._thread.join()
+        if self._error is not None:
+            raise StoreError(
+                f"the intermediate results of job {self._writer.id} could not be stored "
+                f"({_first_line(self._error)}); the output was handed over, but there is no job: "
+                "run again, and call wait() before Spark is stopped"
+            ) from self._error
+        assert self._done is not None
+        return self._done
+
+    def _work(self) -> None:
+        try:
+            self._done = self._commit(in_background=True)
+        except BaseException as error:  # reported by `wait`
+            self._error = error
+            # The output that was handed over is read from these files.
+            atexit.register(self._writer.abort)
+
+    def commit(self) -> tuple[Job, Path]:
+        """Store what is missing and save the job; its record and folder."""
+        return self._commit(in_background=False)
+
+    @reads_deep_trees
+    def _commit(self, in_background: bool) -> tuple[Job, Path]:
+        with unchanged(self._sources, SINCE_READ, after=False):
+            self._result.finish()
+        incomplete = self._writer.folder.resolve()
+        record = self._record()
+        if self._keep == "late":
+            given, record = record, reduced(record, incomplete)
+            sweep(incomplete, given, record)
+        if in_background:
+            # Whoever asks for it from now on gets it; before, it was made when it was asked for.
+            _ = self._result.dataframe
+        final = self._writer.commit(record).resolve()
+        if in_background or record.output is None:
+            _leave_way(incomplete, final)
+        return record, final
+
+    def _record(self) -> Job:
+        pipeline, result = self._pipeline, self._result
+        return Job(
+            id=self._writer.id,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            query=pipeline.query,
+            keep=self._keep,
+            graph=pipeline.graph.operators(),
+            root=pipeline.graph.root,
+            plans=tuple(self._plans),
+            sources=self._sources,
+            settings=pipeline.settings,
+            intermediates=tuple(
+                StoredIntermediate(
+                    aggregates=plan.aggregates,
+                    binding=item.binding,
+                    result=result.intermediates[item.node],
+                )
+                for plan in self._plans
+                for item in plan.intermediates
+                if item.node in result.intermediates
+            ),
+            output=result.output,
+            timings={"output handed over": self._handed_over, **result.timings},
+        )
+
+
+def _leave_way(incomplete: Path, final: Path) -> None:
+    """Let DataFrames made before the job's folder got its name find their files.
+
+    A link under the old name, for as long as the process lives.
+    """
+    try:
+        incomplete.symlink_to(final, target_is_directory=True)
+    except OSError:
+        return
+    atexit.register(incomplete.unlink, missing_ok=True)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Java's errors come with a heading and a stack.
+    told = next((line for line in lines if not line.startswith("An error occurred")), "")
+    return told[:300] or type(error).__name__

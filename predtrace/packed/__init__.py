@@ -1,0 +1,1 @@
+"""Compressed sets and lists of integers, shared by row-id indexes and arrays."""

@@ -1,0 +1,1 @@
+"""Text to be shown: escaped, laid out, counted."""
