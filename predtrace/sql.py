@@ -15,10 +15,12 @@ from msgspec.structs import replace
 from sqlglot import exp
 
 from predtrace.engines.base import TARGET, physical_name
-from predtrace.engines.dialects import DUCKDB_DIALECT, SPARK_DIALECT, Dialect
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_obstacle
 from predtrace.engines.duckdb.source import source_relation
+from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.source import literal_address
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number, sql_literal
 from predtrace.engines.sql.query import ROW
 from predtrace.engines.sql.relational import plan_query

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from predtrace.engines.dialects import DUCKDB_DIALECT
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.sql.limits import limit_ties
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import arrow_type

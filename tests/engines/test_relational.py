@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, note, settings
 from sqlglot import exp
 
-from predtrace.engines.dialects import DUCKDB_DIALECT
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.sql.limits import limit_ties
 from predtrace.engines.sql.matching import alternatives
 from predtrace.engines.sql.relational import BUILDERS, plan_query, planner

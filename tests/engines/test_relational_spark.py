@@ -12,14 +12,15 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 
+from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.exact_plans import (
     FAITHFUL_AGGREGATES,
     UNFAITHFUL_AGGREGATES,
     plan_obstacle,
 )
+from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.spark.total import DIALECTS
-from predtrace.engines.sql.aggregates import DUCKDB_AGGREGATES, SPARK_AGGREGATES
 from predtrace.engines.sql.relational import BUILDERS, plan_query
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (

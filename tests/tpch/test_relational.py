@@ -16,8 +16,9 @@ import pytest
 from sqlglot import exp
 
 from predtrace.engines.base import Targets, physical_name
-from predtrace.engines.dialects import DUCKDB_DIALECT, SPARK_DIALECT
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import target_table

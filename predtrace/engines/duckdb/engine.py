@@ -38,7 +38,7 @@ from predtrace.engines.base import (
     replays_of,
     scans_of,
 )
-from predtrace.engines.dialects import DUCKDB_DIALECT
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_obstacle
 from predtrace.engines.duckdb.exactness import readable, unfaithful
 from predtrace.engines.duckdb.functions import DUCKDB

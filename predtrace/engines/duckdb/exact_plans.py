@@ -1,6 +1,6 @@
 """Which plans DuckDB computes exactly as Spark did: operators and aggregates.
 
-Expressions are judged by `faithful`. Rows are compared by DISTINCT, GROUP BY and set
+Expressions are judged by `exactness`. Rows are compared by DISTINCT, GROUP BY and set
 operations as by ``<=>`` in both engines (NULLs alike, NaNs alike, 0.0 like -0.0), for types
 whose values are compared alike at all.
 
@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from predtrace.engines.duckdb.aggregates import COUNT_TYPE
 from predtrace.engines.duckdb.exactness import comparable, readable, unfaithful
-from predtrace.engines.sql.aggregates import COUNT_TYPE, sum_type
+from predtrace.engines.sql.aggregates import sum_type
 from predtrace.engines.sql.exact_division import divisible
 from predtrace.engines.sql.literals import has_literals
 from predtrace.jobs.model import EngineSettings

@@ -2,7 +2,7 @@
 
 `FAITHFUL` maps a function id to a condition: it gets the call and says why this one is
 not exact, or None. `UNFAITHFUL` gives the reason for every other function. Together they
-cover the function table (tested); the first has the spellings of `duckdb_sql`.
+cover the function table (tested); the first has the spellings of `functions`.
 """
 
 from __future__ import annotations

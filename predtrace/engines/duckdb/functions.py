@@ -1,6 +1,6 @@
 """How DuckDB spells the functions that it can evaluate exactly as Spark does.
 
-A row here is a claim, under the conditions of `faithful`; `tests/engines/test_faithful.py`
+A row here is a claim, under the conditions of `exactness`; `tests/engines/test_faithful.py`
 measures every one against Spark on boundary values.
 """
 
@@ -60,7 +60,7 @@ def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
     """NULL for an overflow, unless the result type has room for every result.
 
     A decimal type of less than the widest precision is the exact one of Spark's rules
-    (see `faithful`). A TRY is not free: it evaluates its rows apart from others.
+    (see `exactness`). A TRY is not free: it evaluates its rows apart from others.
     """
     roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
     return exp.paren(value, copy=False) if roomy else _total(value)

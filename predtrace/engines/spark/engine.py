@@ -29,7 +29,6 @@ from predtrace.engines.base import (
     Targets,
     physical_name,
 )
-from predtrace.engines.dialects import Dialect
 from predtrace.engines.spark.partitions import Partitions
 from predtrace.engines.spark.rows import SparkRows
 from predtrace.engines.spark.source import (
@@ -43,6 +42,7 @@ from predtrace.engines.spark.source import (
 )
 from predtrace.engines.spark.total import DIALECTS, provide
 from predtrace.engines.sql import trees
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.limits import refuse_choices
 from predtrace.engines.sql.query import Bound, Queries
 from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_of

@@ -1,6 +1,6 @@
 """How Spark SQL spells the functions. Spark is the pipelines' own engine: all are exact.
 
-Arguments stand in Catalyst's order. Questions make total functions of them (`spark_total`).
+Arguments stand in Catalyst's order. Questions make total functions of them (`spark.total`).
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from predtrace.engines.dialects import Dialect
+from predtrace.engines.spark.aggregates import SPARK_AGGREGATES, SPARK_TRY_AGGREGATES
 from predtrace.engines.spark.functions import SPARK, try_cast
-from predtrace.engines.sql.aggregates import SPARK_AGGREGATES, SPARK_TRY_AGGREGATES
 from predtrace.engines.sql.compiler import named
+from predtrace.engines.sql.dialect import Dialect
 from symbolic.expr import Call, Literal
 from symbolic.types import (
     Binary,

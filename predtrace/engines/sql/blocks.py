@@ -16,9 +16,9 @@ import msgspec
 from sqlglot import exp
 
 from predtrace.engines.base import physical_name
-from predtrace.engines.dialects import Dialect
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.compiler import Compiler
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Operator

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.dialects import Dialect
 from predtrace.engines.sql.blocks import Block, Planner, read
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.relational import planner
 from predtrace.errors import NonDeterministicError

@@ -9,9 +9,9 @@ import msgspec
 from sqlglot import exp
 
 from predtrace.engines.base import physical_name
-from predtrace.engines.dialects import Dialect
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.blocks import FILLER, Block, Planner, filler, named, of_query, read
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.joins import JOINS
 from predtrace.engines.sql.zeros import normalized
 from pushdown.graph import OperatorGraph

@@ -16,7 +16,7 @@ import msgspec
 from sqlglot import exp
 
 from predtrace.engines.base import physical_name
-from predtrace.engines.dialects import Dialect
+from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.relational import plan_query
 from predtrace.errors import NonDeterministicError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import predtrace
-from predtrace.engines.dialects import SPARK_DIALECT
+from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.functions import SPARK
 from predtrace.engines.sql.compiler import Compiler
 from predtrace.engines.sql.relational import plan_query

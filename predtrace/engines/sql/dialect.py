@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.duckdb.functions import DUCKDB
-from predtrace.engines.spark.functions import SPARK
-from predtrace.engines.sql.aggregates import DUCKDB_AGGREGATES, SPARK_AGGREGATES, AggregateSpelling
 from predtrace.engines.sql.literals import cast_to
 from predtrace.errors import EngineError
 from pushdown.operators import AggregateCall
 
 if TYPE_CHECKING:
+    from predtrace.engines.sql.aggregates import AggregateSpelling
     from predtrace.engines.sql.compiler import Compiler, Spelling
 
 
@@ -42,11 +40,3 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
         return cast_to(
             spelling(call, [compile(arg) for arg in call.args], keep), call.type, self.name
         )
-
-
-DUCKDB_DIALECT = Dialect(
-    name="duckdb", functions=DUCKDB, aggregates=DUCKDB_AGGREGATES, exists_as_value=True
-)
-SPARK_DIALECT = Dialect(
-    name="spark", functions=SPARK, aggregates=SPARK_AGGREGATES, exists_as_value=False
-)
