@@ -20,7 +20,8 @@ from predtrace.jobs.results import check_stored
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage.answer import Lineage
-from predtrace.lineage.ask import ask, check_engine
+from predtrace.lineage.ask import ask
+from predtrace.lineage.engine_choice import check_engine
 from predtrace.maintenance.commit import Commit
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from predtrace.cells.functions import rule_of
 from predtrace.cells.given import Given
 from symbolic.expr import Call, Column, Expr
 
-Asked = tuple[int, Expr]
+WitnessKey = tuple[int, Expr]
 """A witness: at which node of the derivation, and the expression."""
 
 
@@ -27,7 +27,7 @@ class TracedRow(NamedTuple):
 class RowTrace:
     """Traces cells in one row; `values` are those of its witnesses."""
 
-    def __init__(self, derivation: Derivation, values: Mapping[Asked, Any]) -> None:
+    def __init__(self, derivation: Derivation, values: Mapping[WitnessKey, Any]) -> None:
         self._derivation = derivation
         self._values = values
         self._reached: dict[int, list[Cells]] = {}

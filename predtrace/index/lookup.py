@@ -29,7 +29,7 @@ from predtrace.index.file import JobIndex
 from predtrace.index.numbering import RowNumbers
 from predtrace.index.targets import IndexedTargets, joined_pairs
 from predtrace.jobs.model import Job
-from predtrace.lineage.answer import Question, check_sources
+from predtrace.jobs.snapshot import check_sources
 from predtrace.packed.boxes import Flags, Ints
 from predtrace.packed.rowsets import normalized
 
@@ -45,7 +45,7 @@ _CONSIDERED = 1 << 17
 class Ordinary:
     """The answer as it is without an index, made when it is first needed.
 
-    `requests` are those of all scans, by node; `open` begins the question on its engine.
+    `requests` are those of all scans, by node; `engine` answers them.
     """
 
     def __init__(
@@ -71,43 +71,62 @@ class Ordinary:
         return [self.requests[request.node] for request in requests]
 
 
-class IndexEngine:
-    """Answers from an index: `strict` says to refuse what it does not hold.
+class IndexLookup:
+    """One question to an index: `strict` says to refuse what the index does not hold.
 
-    `reader` gives the engine that fetches a source's rows by number. `notes` are those of the
-    answer.
+    `targets` gives the target rows with their places in the output, `reader` the engine that
+    fetches a source's rows by number. `notes` are those of the answer.
     """
-
-    name = "index"
 
     def __init__(
         self,
         index: JobIndex,
         job: Job,
+        targets: Callable[[], IndexedTargets],
         ordinary: Ordinary,
         reader: Callable[[ScanRequest], Engine],
         *,
         strict: bool,
         notes: list[str],
     ) -> None:
-        self._damaged = False
-        self._notes = notes
         self.index = index
         self.job = job
         self.ordinary = ordinary
         self.reader = reader
-        self.strict = strict
+        self._find_targets = targets
+        self._strict = strict
+        self._notes = notes
+        self._damaged = False
 
-    def open(self, targets: Targets, settings: object) -> IndexEvaluation:
-        """Begin a question; `targets` have their places in the output."""
-        assert isinstance(targets, IndexedTargets)
-        return IndexEvaluation(self, targets)
+    @property
+    def targets(self) -> IndexedTargets:
+        """The target rows with their places in the output."""
+        return self._find_targets()
+
+    @property
+    def passes(self) -> int | None:
+        """None: nothing is refined."""
+        return None
 
     def holds(self, requests: Sequence[ScanRequest]) -> bool:
         """Whether the index has all these scans, and none of it was found damaged."""
         return not self._damaged and all(request.node in self.index for request in requests)
 
-    def reads(self, rows: IndexRows) -> bool:
+    def rows(self, requests: Sequence[ScanRequest]) -> Rows:
+        """The union, by row identity, of what several scans of one source select."""
+        if self.holds(requests):
+            found = IndexRows(self, requests)
+            if self._is_readable(found):
+                return found
+        elif self._strict:
+            raise PredTraceError(
+                f"the index of job {self.job.id} leaves out the scan of "
+                f"{requests[0].source.name}; ask with mode='auto', or build it with that scan"
+            )
+        check_sources(self.job.sources)
+        return self._without_index.rows(self.ordinary.of(requests))
+
+    def _is_readable(self, rows: IndexRows) -> bool:
         """Look the rows up; False, with a note, if that part of the index is damaged.
 
         Where the index was asked for, that raises ArrayFormatError.
@@ -115,64 +134,36 @@ class IndexEngine:
         try:
             rows.count()
         except ArrayFormatError as error:
-            if self.strict:
+            if self._strict:
                 raise
             self._damaged = True
             self._notes.append(f"the row-id index was not used: {error}")
         return not self._damaged
 
-
-class IndexEvaluation:
-    """One question to an index."""
-
-    def __init__(self, engine: IndexEngine, targets: IndexedTargets) -> None:
-        self.engine = engine
-        self.targets = targets
-
-    @property
-    def passes(self) -> int | None:
-        """None: nothing is refined."""
-        return None
-
-    def rows(self, requests: Sequence[ScanRequest]) -> Rows:
-        """The union, by row identity, of what several scans of one source select."""
-        if self.engine.holds(requests):
-            found = IndexRows(self, requests)
-            if self.engine.reads(found):
-                return found
-        elif self.engine.strict:
-            raise PredTraceError(
-                f"the index of job {self.engine.job.id} leaves out the scan of "
-                f"{requests[0].source.name}; ask with mode='auto', or build it with that scan"
-            )
-        check_sources(self.engine.job.sources)
-        return self.ordinary.rows(self.engine.ordinary.of(requests))
-
     @cached_property
-    def ordinary(self) -> Evaluation:
+    def _without_index(self) -> Evaluation:
         """The same question on an engine that reads the sources."""
-        engine = self.engine.ordinary.engine
-        return engine.open(self.targets, self.engine.job.settings)
+        return self.ordinary.engine.open(self.targets, self.job.settings)
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """Where the row numbers come from: there is no predicate."""
-        if self.engine.holds([request]):
-            return f"row numbers of {Path(self.engine.index.where).name}"
-        return self.ordinary.predicate_sql(*self.engine.ordinary.of([request]))
+        if self.holds([request]):
+            return f"row numbers of {Path(self.index.where).name}"
+        return self._without_index.predicate_sql(*self.ordinary.of([request]))
 
 
 class IndexRows:
     """Source rows by number (see `base.Rows`); they are fetched when their values are read."""
 
-    def __init__(self, evaluation: IndexEvaluation, requests: Sequence[ScanRequest]) -> None:
-        self._evaluation = evaluation
+    def __init__(self, lookup: IndexLookup, requests: Sequence[ScanRequest]) -> None:
+        self._lookup = lookup
         self._requests = tuple(requests)
 
     @cached_property
     def _found(self) -> tuple[Ints | None, Ints]:
         """Target numbers, if there are several targets, and row numbers; sorted."""
-        targets = self._evaluation.targets
-        scans = [self._evaluation.engine.index[request.node] for request in self._requests]
+        targets = self._lookup.targets
+        scans = [self._lookup.index[request.node] for request in self._requests]
         if not targets.numbered:
             parts = [scan.rows_of(targets.places) for scan in scans]
             return None, parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
@@ -229,8 +220,8 @@ class IndexRows:
         return self._fetched(None)
 
     def _fetched(self, limit: int | None) -> Rows:
-        asked, request = self._evaluation.engine, self._requests[0]
-        nothing = Targets(target_table([], []), (), self._evaluation.targets.numbered)
+        asked, request = self._lookup, self._requests[0]
+        nothing = Targets(target_table([], []), (), asked.targets.numbered)
         reader = asked.reader(request).open(nothing, asked.job.settings)
         return reader.fetch(request, self._ids(limit))
 
@@ -251,28 +242,3 @@ def close_together(numbers: Ints, limit: int) -> Ints:
     chosen: Flags = np.zeros(len(counts), np.bool_)
     chosen[best[:enough]] = True
     return np.flatnonzero(chosen[stretches])[:limit]
-
-
-class IndexQuestion(Question):
-    """A question whose row numbers are looked up."""
-
-    def __init__(
-        self, engine: IndexEngine, job: Job, find_targets: Callable[[], IndexedTargets]
-    ) -> None:
-        super().__init__(engine, job, find_targets)
-        self._engine = engine
-
-    @property
-    def indexed(self) -> IndexedTargets:
-        """The target rows with their places in the output."""
-        targets = self.targets
-        assert isinstance(targets, IndexedTargets)
-        return targets
-
-    def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
-        """Whether counting the rows, and their ids, leave the sources alone."""
-        return self._engine.holds(requests)
-
-    def selecting(self, requests: Sequence[ScanRequest]) -> Sequence[ScanRequest]:
-        """The requests with the predicates that select the rows."""
-        return self._engine.ordinary.of(requests)

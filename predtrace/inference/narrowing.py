@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from predtrace.inference import costs
 from predtrace.inference.facts import Flow, families_of_columns, memberships_in
 from predtrace.inference.plan import Membership, Restriction, ValueSet
 from predtrace.inference.precise import Pushdown, Visit
 from predtrace.inference.reduction import Ties
-from predtrace.inference.sizes import DEFAULT_ROWS, selectivity
+from predtrace.inference.sizes import selectivity
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Filter, RowTransform, ScalarSubquery, Sort
 from pushdown.operators.matches import Matching
@@ -23,12 +24,6 @@ from symbolic.expr import Expr, column_ids
 
 _OPEN = (Matching, ScalarSubquery, Filter, RowTransform, Sort)
 """Operators that engines move conditions through."""
-
-_MUCH_SMALLER = 0.2
-"""A set is worth computing if it has at most this share of the rows that it cuts down."""
-
-_READ = 3.0
-"""So many rows are read for a set as quickly as one is joined and grouped."""
 
 
 def narrowed(
@@ -84,7 +79,7 @@ class _Choice:
         self._graph = graph
         self._top = top
         self._restrictions = {item.node: item for item in restrictions}
-        self._all = {node: rows.get(node, DEFAULT_ROWS) for node in self._restrictions}
+        self._all = {node: rows.get(node, costs.DEFAULT_ROWS) for node in self._restrictions}
         self._kept = {
             node: self._all[node] * selectivity(item.predicate)
             for node, item in self._restrictions.items()
@@ -128,7 +123,10 @@ class _Choice:
         for other in helping:
             rows *= self._kept[other] / self._all[other]
             cost += self._all[other]
-        return rows <= _MUCH_SMALLER * self._kept[node] and cost <= _READ * self._kept[node]
+        return (
+            rows <= costs.MUCH_SMALLER * self._kept[node]
+            and cost <= costs.READ_COST * self._kept[node]
+        )
 
     def _helping(self, node: int) -> Iterator[Membership]:
         """Memberships in smaller sets beside it, which cut a set down in turn."""
@@ -139,7 +137,7 @@ class _Choice:
             if (
                 joined
                 and self._all[other] <= self._all[node]
-                and self._kept[other] <= _MUCH_SMALLER * self._all[other]
+                and self._kept[other] <= costs.MUCH_SMALLER * self._all[other]
             ):
                 yield membership
 

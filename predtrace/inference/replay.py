@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from predtrace.inference.costs import SELECTIVE
 from predtrace.inference.narrowing import narrowed
 from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction
 from predtrace.inference.precise import Pushdown, rebind
@@ -31,9 +32,6 @@ from symbolic.expr import TRUE, Call, Column, Expr, conjunction, conjuncts
 
 _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
 """Operators that optimizers move conditions of single tables through."""
-
-_SELECTIVE = 0.02
-"""A scan that keeps at most this share of its rows may be kept for more than one reading."""
 
 
 def infer_replays(
@@ -64,7 +62,7 @@ def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float])
         tuple(
             one.node
             for one in restrictions
-            if one.memberships or selectivity(one.predicate) <= _SELECTIVE
+            if one.memberships or selectivity(one.predicate) <= SELECTIVE
         ),
     )
 

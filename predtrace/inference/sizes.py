@@ -1,13 +1,18 @@
 """Estimated sizes of intermediate results, to choose the smallest among equals.
 
-The leaves' row counts are Spark's own; above them stand the textbook guesses (Selinger
-et al. 1979). A wrong guess costs bytes, never correctness.
+The leaves' row counts are Spark's own; above them stand the textbook guesses of `costs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from predtrace.inference.costs import (
+    DEFAULT_ROWS,
+    DEFAULT_SELECTIVITY,
+    GROUPS_A_ROW,
+    SELECTIVITY,
+)
 from pushdown.graph import OperatorGraph
 from pushdown.operators.base import ids_of
 from symbolic.expr import Call, Column, Expr, conjuncts
@@ -22,21 +27,6 @@ from symbolic.types import (
     String,
     Timestamp,
 )
-
-DEFAULT_ROWS = 1_000_000.0
-_SELECTIVITY = {
-    "eq": 0.1,
-    "nullsafe_eq": 0.1,
-    "lt": 0.33,
-    "le": 0.33,
-    "gt": 0.33,
-    "ge": 0.33,
-    "in": 0.2,
-    "like": 0.1,
-    "is_not_null": 1.0,
-    "is_null": 0.1,
-}
-_DEFAULT_SELECTIVITY = 0.5
 
 
 class Sizes:
@@ -89,7 +79,7 @@ class Sizes:
             for key in keys
             if isinstance(key, Column) and key.id in self._base
         ]
-        return min([rows, *bases[:1]]) * 0.5
+        return min([rows, *bases[:1]]) * GROUPS_A_ROW
 
     def selectivity(self, condition: Expr) -> float:
         """The share of rows, or pairs, for which a condition is true."""
@@ -147,8 +137,8 @@ def _selectivity(term: Expr) -> float:
             return min(1.0, sum(selectivity(arg) for arg in term.args))
         if term.function == "not":
             return 1.0 - 0.5 * selectivity(term.args[0])
-        return _SELECTIVITY.get(term.function, _DEFAULT_SELECTIVITY)
-    return _DEFAULT_SELECTIVITY
+        return SELECTIVITY.get(term.function, DEFAULT_SELECTIVITY)
+    return DEFAULT_SELECTIVITY
 
 
 def selectivity(predicate: Expr) -> float:

@@ -220,3 +220,9 @@ def _row_count(path: str) -> int | None:
         raise SourceError(f"{path} cannot be read ({error.strerror or error})") from error
     except ValueError as error:
         raise SourceError(f"{path} is a damaged Parquet file ({error})") from error
+
+
+def check_sources(sources: Iterable[Source]) -> None:
+    """Raise SourceError if a source is not what the job read."""
+    for source in sources:
+        check_snapshot(source)

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from predtrace.arrays.cells import Cells
-from predtrace.cells.answer import CellLineage, RowId, SourceCells
 from predtrace.cells.derivations import Derivation, Obstacle, derivations, feeding
 from predtrace.cells.functions import witnesses
 from predtrace.cells.layouts import cells_at, depth, every_cell, layout_of_value
-from predtrace.cells.tracing import Asked, RowTrace, TracedRow
+from predtrace.cells.tracing import RowTrace, TracedRow, WitnessKey
 from predtrace.engines.base import physical_name
 from predtrace.errors import ArrayLineageError, EngineError, PredTraceError, TargetError
 from predtrace.inference.identities import Identity, carrying
 from predtrace.jobs.model import Source
-from predtrace.jobs.snapshot import unchanged
-from predtrace.lineage.answer import Lineage, check_sources
-from predtrace.lineage.ask import engine_for
-from predtrace.lineage.requests import replayed_with_identities
+from predtrace.jobs.snapshot import check_sources, unchanged
+from predtrace.lineage.cell_rows import CellLineage, RowId, SourceCells
+from predtrace.lineage.engine_choice import engine_for
+from predtrace.lineage.question import Question
+from predtrace.lineage.replays import replayed_with_identities
+from predtrace.lineage.rows import ScanRows
 from predtrace.targets.target import bindable
 from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
@@ -39,14 +40,28 @@ Found = dict[tuple[int, int], dict[RowId, list[Cells]]]
 """By scan and column id, by source row."""
 
 
-def ask_cells(
-    lineage: Lineage, name: str, positions: Positions | None, spark: SparkSession | None
-) -> CellLineage:
-    """The source cells behind cells of column `name` in the answer's only target row.
+class _Answer(NamedTuple):
+    """What is known of the answer whose cells are asked for."""
 
-    See `Lineage.cells`.
+    question: Question
+    scans: Sequence[ScanRows]
+
+
+def ask_cells(
+    question: Question,
+    scans: Sequence[ScanRows],
+    traced: dict[int, tuple[TracedRow, ...]],
+    name: str,
+    positions: Positions | None,
+    spark: SparkSession | None,
+) -> CellLineage:
+    """The source cells behind cells of column `name` in the question's only target row.
+
+    `scans` are the answer's; `traced` keeps, by column, what was computed for it. See
+    `Lineage.cells`.
     """
-    job, targets = lineage.job, lineage.found_targets
+    answer = _Answer(question, scans)
+    job, targets = question.job, question.targets
     graph = OperatorGraph(job.graph, job.root)
     column = _named(graph.output(), name, exact=job.settings.case_sensitive)
     if column not in bindable(graph.output()):
@@ -67,24 +82,24 @@ def ask_cells(
     try:
         ways = derivations(graph, column)
     except Obstacle as obstacle:
-        return _everything(lineage, graph, column, f"operator {obstacle.node}: {obstacle}")
+        return _everything(answer, graph, column, f"operator {obstacle.node}: {obstacle}")
     # A constant has no sources to be computed again from; the row may be of its branch alone.
     constant = not all(way.origins for way in ways)
     ways = tuple(way for way in ways if way.origins)
-    _check(lineage, ways)
-    if column.id not in lineage.traced_rows:
-        with unchanged(list(_sources_read(lineage).values())):
-            rows = tuple(row for way in ways for row in _rows(lineage, way, spark))
-        lineage.traced_rows[column.id] = rows
-    rows = lineage.traced_rows[column.id]
+    _check(answer, ways)
+    if column.id not in traced:
+        with unchanged(list(_sources_read(answer).values())):
+            rows = tuple(row for way in ways for row in _rows(answer, way, spark))
+        traced[column.id] = rows
+    rows = traced[column.id]
     if not rows and not constant:
-        return _everything(lineage, graph, column, "the row was not found in a replay")
+        return _everything(answer, graph, column, "the row was not found in a replay")
     reasons: dict[str, None] = {}
     found: Found = {}
     for row in rows:
         _collect(row, column, asked, found)
         reasons.update(dict.fromkeys((*row.way.excess, *row.trace.reasons)))
-    return CellLineage(name, tuple(_sources(lineage, graph, found)), tuple(reasons))
+    return CellLineage(name, tuple(_sources(answer, graph, found)), tuple(reasons))
 
 
 def _named(columns: Sequence[Column], name: str, *, exact: bool) -> Column:
@@ -107,9 +122,9 @@ def _without_positions(columns: Sequence[Column], column: Column) -> str:
     )
 
 
-def _everything(lineage: Lineage, graph: OperatorGraph, column: Column, reason: str) -> CellLineage:
+def _everything(answer: _Answer, graph: OperatorGraph, column: Column, reason: str) -> CellLineage:
     """All cells of what the column is made of, in all lineage rows."""
-    scans = {scan.node: scan for scan in lineage.scans}
+    scans = {scan.node: scan for scan in answer.scans}
     sources = [
         SourceCells(scans[node], source.name, None)
         for node, read in feeding(graph, column).items()
@@ -119,8 +134,8 @@ def _everything(lineage: Lineage, graph: OperatorGraph, column: Column, reason: 
     return CellLineage(column.name, sources, (f"{reason}: all cells that it reads count",))
 
 
-def _sources(lineage: Lineage, graph: OperatorGraph, found: Found) -> Iterator[SourceCells]:
-    for scan in lineage.scans:
+def _sources(answer: _Answer, graph: OperatorGraph, found: Found) -> Iterator[SourceCells]:
+    for scan in answer.scans:
         for column in graph.output(scan.node):
             rows = found.get((scan.node, column.id))
             if rows is not None:
@@ -137,14 +152,14 @@ def _collect(traced: TracedRow, column: Column, asked: Cells, found: Found) -> N
             rows.setdefault(traced.rows[scan], []).append(cells)
 
 
-def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iterator[TracedRow]:
+def _rows(answer: _Answer, way: Derivation, spark: SparkSession | None) -> Iterator[TracedRow]:
     """The target row as often as the way gives it, with what it is made of."""
     from predtrace.engines.spark.rows import local_path
 
     plan = _replay(way, set(way.origins.values()))
-    link = plan.link(lineage)
-    engine, _ = engine_for(lineage.job, [link], "spark", spark)
-    evaluation = engine.open(lineage.found_targets, lineage.job.settings)
+    link = plan.link(answer)
+    engine, _ = engine_for(answer.question.job, [link], "spark", spark)
+    evaluation = engine.open(answer.question.targets, answer.question.job.settings)
     for row in evaluation.bound(link).to_pylist():
         values = {key: row[physical_name(c.id)] for key, c in plan.witnesses.items()}
         ids = {
@@ -155,18 +170,18 @@ def _rows(lineage: Lineage, way: Derivation, spark: SparkSession | None) -> Iter
         yield TracedRow(way, RowTrace(way, values), ids)
 
 
-def _sources_read(lineage: Lineage) -> dict[str, Source]:
+def _sources_read(answer: _Answer) -> dict[str, Source]:
     """The sources of the answer's scans, by name."""
-    read = {scan.table for scan in lineage.scans}
-    return {source.name: source for source in lineage.job.sources if source.name in read}
+    read = {scan.table for scan in answer.scans}
+    return {source.name: source for source in answer.question.job.sources if source.name in read}
 
 
-def _check(lineage: Lineage, ways: Sequence[Derivation]) -> None:
+def _check(answer: _Answer, ways: Sequence[Derivation]) -> None:
     """Raise for sources that changed since the job, or whose rows cannot be told."""
-    sources = _sources_read(lineage)
+    sources = _sources_read(answer)
     check_sources(list(sources.values()))
     scans = {scan for way in ways for scan in way.origins.values()}
-    for scan in lineage.scans:
+    for scan in answer.scans:
         source = sources[scan.table]
         if scan.node in scans and not source.has_row_numbers:
             raise EngineError(
@@ -183,12 +198,12 @@ class _Replay(NamedTuple):
 
     graph: OperatorGraph
     carried: OperatorGraph
-    witnesses: dict[Asked, Column]
+    witnesses: dict[WitnessKey, Column]
     identities: dict[int, Identity]
     told: dict[int, Identity]
     output: tuple[Column, ...]
 
-    def link(self, lineage: Lineage) -> ReplayedLink:
+    def link(self, answer: _Answer) -> ReplayedLink:
         """How to compute the target row again."""
         target = bindable(self.output)
         lookup = conjunction(*(same(c, Param(0, c.id, c.name, c.type)) for c in target))
@@ -198,7 +213,7 @@ class _Replay(NamedTuple):
         wanted = frozenset(column.id for column in (*columns, *carried, *target))
         kept = pruned(self.carried, self.graph.root, wanted)
         return replayed_with_identities(
-            lineage.job, self.graph, kept, columns, lookup, self.identities
+            answer.question.job, self.graph, kept, columns, lookup, self.identities
         )
 
 
@@ -229,12 +244,12 @@ def _under(graph: OperatorGraph, more: Sequence[Assignment]) -> OperatorGraph:
     return OperatorGraph([*graph.operators(), last], top)
 
 
-def _with_witnesses(way: Derivation) -> tuple[OperatorGraph, dict[Asked, Column]]:
+def _with_witnesses(way: Derivation) -> tuple[OperatorGraph, dict[WitnessKey, Column]]:
     """The derivation's graph with witnesses computed beside the steps and passed on to the top."""
     graph = way.graph
     taken = (column.id for node in graph.top_down() for column in graph.output(node))
     numbers = itertools.count(1 + max(taken, default=0))
-    asked: dict[Asked, Column] = {}
+    asked: dict[WitnessKey, Column] = {}
     for step in way.steps.values():
         for witness in witnesses(step.value):
             if (step.node, witness) not in asked:

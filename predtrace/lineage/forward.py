@@ -18,8 +18,9 @@ from predtrace.index.numbering import RowNumbers
 from predtrace.inference.plan import PRECISE
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import unchanged
-from predtrace.lineage.ask import choose_engine, choose_plan
-from predtrace.lineage.indexed import stored_index
+from predtrace.lineage.context import choose_plan
+from predtrace.lineage.engine_choice import choose_engine
+from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
 from predtrace.targets.target import Wishes, check_target
 from predtrace.text.layout import counted

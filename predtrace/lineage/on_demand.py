@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
+import msgspec
+
+from predtrace.inference.costs import BYTES_A_ROW
 from predtrace.inference.plan import LineagePlan, RefinedPlan, Replay, ScanLineage
 from predtrace.jobs.model import Job
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Operator, Scan
-
-_BYTES_A_ROW = 50
 
 
 def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
@@ -28,11 +30,22 @@ def refinement(job: Job, aggregates: str) -> RefinedPlan:
     return _inferred_refinement(job.graph, job.root, aggregates, scan_rows(job))
 
 
+def with_scans(plan: LineagePlan, scans: Sequence[ScanLineage]) -> LineagePlan:
+    """The plan with other predicates and labels; which rows must be there is known of the plan."""
+    contributing = {scan.node for scan in plan.scans if scan.contributes}
+    return msgspec.structs.replace(
+        plan,
+        scans=tuple(
+            msgspec.structs.replace(scan, contributes=scan.node in contributing) for scan in scans
+        ),
+    )
+
+
 def scan_rows(job: Job) -> tuple[tuple[int, float], ...]:
     """The rows of every scan, by node; guessed from bytes where the job did not count them."""
     rows = {
         source.name: sum(
-            file.size / _BYTES_A_ROW if file.rows is None else file.rows for file in source.files
+            file.size / BYTES_A_ROW if file.rows is None else file.rows for file in source.files
         )
         for source in job.sources
     }

@@ -20,9 +20,9 @@ from predtrace.jobs.model import Job, StoredIntermediate, StoredResult
 from predtrace.jobs.results import check_stored, stored_result
 from predtrace.jobs.snapshot import unchanged
 from predtrace.jobs.store import read_record, replace_job
-from predtrace.lineage.ask import check_engine, engine_for
-from predtrace.lineage.modes import missing_intermediates
-from predtrace.lineage.requests import refuse_unrepeatable
+from predtrace.lineage.engine_choice import check_engine, engine_for
+from predtrace.lineage.replays import refuse_unrepeatable
+from predtrace.lineage.stored_results import missing_intermediates
 from predtrace.maintenance.compaction import NODE, reduced, sweep, sweep_unnamed
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan

@@ -32,7 +32,7 @@ from predtrace.jobs.model import (
     StoredResult,
 )
 from predtrace.jobs.results import parquet_files, stored_result
-from predtrace.lineage.requests import stored_link
+from predtrace.lineage.stored_results import stored_link
 from predtrace.targets.target import bindable
 from symbolic.expr import TRUE, Call, Column, Param, conjuncts, params_of
 from symbolic.types import Array, Float, Map, Record

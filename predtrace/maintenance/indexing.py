@@ -36,14 +36,15 @@ from predtrace.index.numbering import RowNumbers
 from predtrace.index.outputs import Output
 from predtrace.index.targets import output_of, output_rows
 from predtrace.jobs.model import Job, Source
-from predtrace.lineage.answer import check_sources
-from predtrace.lineage.ask import choose_engine, choose_plan, usable
-from predtrace.lineage.indexed import stored_index
-from predtrace.lineage.modes import AUTO, choose_mode
-from predtrace.lineage.requests import scan_requests
+from predtrace.jobs.snapshot import check_sources
+from predtrace.lineage.context import choose_plan, usable
+from predtrace.lineage.engine_choice import choose_engine
+from predtrace.lineage.modes.choice import choose
+from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
 from predtrace.packed.rowsets import RowIndex, normalized
 from predtrace.targets.target import Wishes, check_target
+from predtrace.vocabulary import AUTO
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import FALSE, column_ids
@@ -98,8 +99,8 @@ def build_index(
     _refuse_numberless(graph.scans(), chosen, sources)
     check_sources(sources)
     there = usable(job, folder, plan, AUTO, [])
-    mode, _ = choose_mode(there, plan, AUTO)
-    every = scan_requests(there, graph, plan, mode, folder)
+    mode, _ = choose(there, plan)
+    every = mode.requests(there, graph, plan, folder)
     requests = [_of_row_ids(every[scan.id]) for scan in chosen]
     asked = {request.node: request for request in requests}
     runner, _ = choose_engine(job, wishes, asked, engine, spark)

@@ -10,7 +10,6 @@ import pytest
 
 import predtrace
 from predtrace.api import JobHandle
-from predtrace.cells.answer import CellLineage
 from predtrace.errors import (
     ArrayLineageError,
     EngineError,
@@ -18,6 +17,7 @@ from predtrace.errors import (
     SourceError,
     TargetError,
 )
+from predtrace.lineage.cell_rows import CellLineage
 from tests.cells.rows import at, replaced
 from tests.frontends.spark.arrays import ROWS, SCHEMA, Row, write
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from predtrace.inference import infer, narrowing
+from predtrace.inference import costs, infer
 from predtrace.inference.narrowing import narrowed
 from predtrace.inference.plan import (
     PRECISE,
@@ -200,7 +200,7 @@ def test_every_node_can_be_replayed(pipeline: Pipeline) -> None:
 @contextmanager
 def all_pay_off() -> Iterator[None]:
     """Narrowing takes every membership, whatever it is estimated to cost."""
-    with mock.patch.multiple(narrowing, _MUCH_SMALLER=math.inf, _READ=math.inf):
+    with mock.patch.multiple(costs, MUCH_SMALLER=math.inf, READ_COST=math.inf):
         yield
 
 

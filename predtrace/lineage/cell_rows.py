@@ -13,7 +13,7 @@ from predtrace.text.printable import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from predtrace.lineage.answer import ScanRows
+    from predtrace.lineage.rows import ScanRows
 
 RowId = tuple[str, int]
 """A source row: its file (a local path) and its number in it, from 0."""

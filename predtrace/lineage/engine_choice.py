@@ -1,0 +1,121 @@
+"""Which engine answers: DuckDB where that is exact, else Spark, in the user's session or an own."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from predtrace.engines.base import Engine, LookedUp, ScanRequest, Targets
+from predtrace.engines.duckdb.engine import DuckDBEngine
+from predtrace.engines.duckdb.exactness import readable
+from predtrace.engines.values import target_table
+from predtrace.environment.sessions import STOPPED, active_session, is_running
+from predtrace.errors import EngineError
+from predtrace.jobs.model import Job
+from predtrace.targets.target import OutputOf, Wishes, bindable
+from predtrace.vocabulary import DUCKDB, SPARK, words
+from predtrace.vocabulary import Engine as Engines
+from symbolic.types import type_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def check_engine(engine: str) -> None:
+    """Raise EngineError for the name of no engine."""
+    if engine not in list(Engines):
+        raise EngineError(f"there is no engine {engine!r}; use one of {words(Engines)}")
+
+
+def choose_engine(
+    job: Job,
+    wishes: Wishes,
+    requests: Mapping[int, ScanRequest],
+    engine: str,
+    spark: SparkSession | None,
+    output: OutputOf | None = None,
+) -> tuple[Engine, list[str]]:
+    """The engine to answer with, and notes on why it is not DuckDB.
+
+    `output` is where targets are looked up. ``auto`` is DuckDB where that is exact, else
+    Spark. Raises EngineError if DuckDB is asked for and cannot answer exactly.
+    """
+    check_engine(engine)
+    if engine == SPARK:
+        return _spark_engine(spark), []
+    embedded = DuckDBEngine()
+    problem = _duckdb_problem(embedded, job, wishes, requests, output)
+    if problem is None:
+        return embedded, []
+    if engine == DUCKDB:
+        raise EngineError(f"DuckDB cannot answer this exactly: {problem}; use engine='spark'")
+    return _spark_engine(spark), [f"answered by Spark, since for DuckDB {problem}"]
+
+
+def engine_for(
+    job: Job,
+    links: Sequence[LookedUp],
+    engine: str,
+    spark: SparkSession | None,
+) -> tuple[Engine, str | None]:
+    """The engine that computes results again, and why it is not DuckDB (if it might be)."""
+    check_engine(engine)
+    if engine == SPARK:
+        return _spark_engine(spark), None
+    embedded = DuckDBEngine()
+    obstacles = (embedded.link_obstacle(link, job.settings) for link in links)
+    problem = next(filter(None, obstacles), None)
+    if problem is None:
+        return embedded, None
+    if engine == DUCKDB:
+        raise EngineError(f"DuckDB cannot compute this exactly: {problem}; use engine='spark'")
+    return _spark_engine(spark), problem
+
+
+def _duckdb_problem(
+    engine: DuckDBEngine,
+    job: Job,
+    wishes: Wishes,
+    requests: Mapping[int, ScanRequest],
+    output: OutputOf | None,
+) -> str | None:
+    for column in wishes.columns:
+        if not readable(column.type):
+            return f"the output column {column.name} is of type {type_name(column.type)}"
+    found = engine.obstacle(list(requests.values()), job.settings)
+    found = found or engine.expression_obstacle(wishes.predicates, job.settings)
+    if output is not None and job.output is None and found is None:
+        lookups = (output(bindable(wishes.columns), predicate) for predicate in wishes.predicates)
+        obstacles = (engine.link_obstacle(link, job.settings) for link in lookups)
+        found = next(filter(None, obstacles), None)
+    if found is not None:
+        return found
+    try:
+        # What the files really hold shows only when they are opened.
+        nothing = Targets(target_table([], []), (), False)
+        engine.open(nothing, job.settings).check(list(requests.values()))
+    except EngineError as error:
+        return str(error)
+    return None
+
+
+_kept_sessions = ExitStack()
+
+
+def _spark_engine(spark: SparkSession | None) -> Engine:
+    from predtrace.engines.spark.engine import SparkEngine
+
+    if spark is not None and not is_running(spark):
+        raise EngineError(STOPPED)
+    return SparkEngine(spark or active_session() or _local_session())
+
+
+def _local_session() -> SparkSession:
+    """A local session for the rest of the process."""
+    from predtrace.environment.local_spark import local_session
+
+    session = _kept_sessions.enter_context(local_session())
+    atexit.register(_kept_sessions.close)
+    return session

@@ -1,0 +1,50 @@
+"""Which mode reads the sources best, where there is no row-id index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predtrace.inference.costs import MUCH_LARGER
+from predtrace.inference.plan import Intermediate, LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.lineage.modes.from_sources import SourceMode
+from predtrace.lineage.modes.refined import RefinedMode
+from predtrace.lineage.modes.replayed import ReplayedMode
+from predtrace.lineage.modes.stored import StoredMode
+from predtrace.lineage.on_demand import refinement, scan_rows
+from predtrace.lineage.stored_results import missing_intermediates
+from predtrace.vocabulary import PRECISE
+
+
+def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
+    """The mode to answer in without a row-id index, and why.
+
+    It looks up what is stored, else replays: both are precise, and looking up reads less. It
+    refines where that is precise, too, and a replay would compute results much larger than
+    the sources.
+    """
+    missing = missing_intermediates(job, plan)
+    if not plan.intermediates:
+        return (
+            StoredMode(),
+            "the predicates select the lineage on the sources; nothing is looked up",
+        )
+    if not missing:
+        return StoredMode(), "all intermediate results that lineage needs are stored"
+    if _joins_are_large(job, missing) and job.output is not None:
+        refined = refinement(job, plan.aggregates)
+        if all(scan.label == PRECISE for scan in refined.scans):
+            return RefinedMode(), (
+                "the job has not stored the intermediate results that lineage needs; they are "
+                "much larger than the sources, and refining is precise without them"
+            )
+    return ReplayedMode(), (
+        "the job has not stored the intermediate results that lineage needs; a replay is precise "
+        "and reads no source more often than refining would"
+    )
+
+
+def _joins_are_large(job: Job, missing: Sequence[Intermediate]) -> bool:
+    """Whether replaying is expected to give many times the rows that refining would read."""
+    read = 2 * sum(rows for _, rows in scan_rows(job))
+    return any((item.estimated_rows or 0.0) > MUCH_LARGER * read for item in missing)

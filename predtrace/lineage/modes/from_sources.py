@@ -1,0 +1,116 @@
+"""Modes that select lineage in the sources: what they share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+
+from predtrace.engines.base import Engine, ScanRequest, Targets
+from predtrace.errors import NonDeterministicError, StoreError, TargetError
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.jobs.snapshot import check_sources, unchanged
+from predtrace.lineage.answer import Lineage
+from predtrace.lineage.caveats import elsewhere
+from predtrace.lineage.context import QuestionContext, usable
+from predtrace.lineage.engine_choice import choose_engine
+from predtrace.lineage.modes.base import Mode
+from predtrace.lineage.question import EngineQuestion
+from predtrace.lineage.replays import refuse_unrepeatable, replayed_output
+from predtrace.targets.target import (
+    OutputOf,
+    found_targets,
+    labelled_for,
+    stored_output,
+    trusted_targets,
+)
+from pushdown.graph import OperatorGraph
+
+
+class SourceMode(Mode):
+    """A mode that asks an engine for the rows of each scan."""
+
+    @abstractmethod
+    def refuse(self, job: Job, plan: LineagePlan) -> None:
+        """Raise PredTraceError if the job lacks what the mode needs."""
+
+    @abstractmethod
+    def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
+        """The plan with the scans' predicates and labels as the mode has them."""
+
+    @abstractmethod
+    def requests(
+        self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
+    ) -> dict[int, ScanRequest]:
+        """What to ask an engine for each scan, by node.
+
+        Raises NonDeterministicError if a replay would not repeat what the job did.
+        """
+
+    def answer(self, context: QuestionContext, notes: list[str]) -> Lineage:
+        """The answer from the sources, and from stored results that are as they were written."""
+        there = usable(context.job, context.folder, context.plan, self.name, notes)
+        self.refuse(there, context.plan)
+        return self.answer_with(there, context, notes)
+
+    def answer_with(self, there: Job, context: QuestionContext, notes: list[str]) -> Lineage:
+        """The answer from the sources and from the stored results that are `there`."""
+        job, graph = context.job, context.graph
+        scans = graph.scans()
+        read = {scan.table for scan in scans}
+        sources = [source for source in job.sources if source.name in read]
+        check_sources(sources)
+        notes += elsewhere(sources)
+        try:
+            requests = self.requests(there, graph, context.plan, context.folder)
+        except NonDeterministicError as error:
+            if there is job:
+                raise
+            raise StoreError(f"{error}; {notes[-1]}") from error
+        output = _output(context)
+        engine, more = choose_engine(
+            job, context.wishes, requests, context.engine, context.spark, output
+        )
+        notes += more
+        question = _question(context, engine, output, notes)
+        plan = labelled_for(context.wishes, self.labelled(job, context.plan))
+        given = len(context.wishes.targets)
+        return Lineage(question, plan, requests, scans, self.name, given, notes)
+
+
+def _question(
+    context: QuestionContext, engine: Engine, output: OutputOf | None, notes: list[str]
+) -> EngineQuestion:
+    """The question on the engine; targets are found in the output, if there is one."""
+    job, wishes = context.job, context.wishes
+    if output is None:
+        targets = trusted_targets(wishes)
+        notes.append("the output was not kept: the target is taken on trust")
+        return EngineQuestion(engine, job, lambda: targets, trusted=True)
+    if job.output is None:
+        notes.append("the output was not kept: the target is looked for in a replay of it")
+    read = {scan.table for scan in context.graph.scans()}
+    replayed = [source for source in job.sources if source.name in read]
+
+    def find() -> Targets:
+        with unchanged(replayed if job.output is None else ()):
+            return found_targets(wishes, output, lambda given: engine.open(given, job.settings))
+
+    return EngineQuestion(engine, job, find)
+
+
+def _output(context: QuestionContext) -> OutputOf | None:
+    """Where to look the targets up; None for complete rows of an output that was not kept."""
+    job, graph = context.job, context.graph
+    if job.output is not None:
+        return stored_output(job.output, context.folder)
+    if all(wanted.complete for wanted in context.wishes.targets):
+        return None
+    try:
+        refuse_unrepeatable(graph, job.root)
+    except NonDeterministicError as error:
+        raise TargetError(
+            f"the job did not keep its output, and another run need not give the same ({error}); "
+            "give every column of the row, or run again with keep_output=True"
+        ) from error
+    return lambda columns, predicate: replayed_output(job, graph, columns, predicate)

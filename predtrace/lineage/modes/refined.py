@@ -1,0 +1,72 @@
+"""Mode ``refined``: narrows the sources down by value sets, pass by pass; nothing is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from predtrace.engines.base import RefinedLink, ScanRequest, TargetLink
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.lineage.modes.from_sources import SourceMode
+from predtrace.lineage.on_demand import refinement, with_scans
+from predtrace.lineage.replays import set_requests
+from predtrace.lineage.requests import scan_request
+from predtrace.vocabulary import REFINED
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Scan
+from symbolic.expr import Param, conjunction, same
+
+
+class RefinedMode(SourceMode):
+    """Iterative refinement (the paper's Section 6)."""
+
+    @property
+    def name(self) -> str:
+        """``refined``."""
+        return REFINED
+
+    def refuse(self, job: Job, plan: LineagePlan) -> None:
+        """Nothing need be stored."""
+
+    def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
+        """The plan with the scans as refinement leaves them."""
+        return with_scans(plan, refinement(job, plan.aggregates).scans)
+
+    def requests(
+        self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
+    ) -> dict[int, ScanRequest]:
+        """Scans whose rows have values that are in their value sets."""
+        refined = refinement(job, plan.aggregates)
+        target = TargetLink()
+        sets = set_requests(job, graph, refined.sets, target)
+        # A scan may have columns that the target has, too: the set's get ids of their own.
+        first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
+        requests = {}
+        for found in refined.sets:
+            scan = graph[found.node]
+            if not isinstance(scan, Scan):
+                continue
+            if not found.columns:
+                requests[scan.id] = scan_request(job, scan, found.predicate, target)
+                continue
+            renamed = tuple(
+                msgspec.structs.replace(column, id=first + column.id) for column in found.columns
+            )
+            in_set = (
+                same(column, Param(0, other.id, other.name, other.type, other.nullable))
+                for column, other in zip(found.columns, renamed, strict=True)
+            )
+            predicate = conjunction(found.predicate, *in_set)
+            link = RefinedLink(
+                sets=sets,
+                acyclic=refined.acyclic,
+                node=found.node,
+                columns=found.columns,
+                renamed=renamed,
+                predicate=predicate,
+                parent=target,
+            )
+            requests[scan.id] = scan_request(job, scan, predicate, link)
+        return requests

@@ -1,0 +1,74 @@
+"""Mode ``replayed``: computes intermediate results again from just enough of the sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from predtrace.engines.base import Link, ReplayedLink, ScanRequest, TargetLink
+from predtrace.inference.identities import carrying
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.lineage.modes.from_sources import SourceMode
+from predtrace.lineage.on_demand import replays_of_plan
+from predtrace.lineage.replays import refuse_unrepeatable, restricted, set_requests
+from predtrace.lineage.requests import linked_requests
+from predtrace.vocabulary import REPLAYED
+from pushdown.graph import OperatorGraph
+from pushdown.needs import pruned
+from symbolic.expr import column_ids
+
+
+class ReplayedMode(SourceMode):
+    """The predicates are bound by target rows and by rows that are computed again."""
+
+    @property
+    def name(self) -> str:
+        """``replayed``."""
+        return REPLAYED
+
+    def refuse(self, job: Job, plan: LineagePlan) -> None:
+        """Nothing need be stored; what another run need not repeat is refused by `requests`."""
+
+    def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
+        """The plan itself."""
+        return plan
+
+    def requests(
+        self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
+    ) -> dict[int, ScanRequest]:
+        """Scans whose predicates replayed rows bind."""
+        return linked_requests(job, graph, plan.scans, _replayed_links(job, graph, plan))
+
+
+def _replayed_links(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Link]:
+    links: dict[int, Link] = {0: TargetLink()}
+    if not plan.intermediates:
+        return links
+    replays = replays_of_plan(job, plan)
+    sources = {source.name for source in job.sources if source.has_row_numbers}
+    numbered = {scan.id for scan in graph.scans() if scan.table in sources}
+    for item in plan.intermediates:
+        refuse_unrepeatable(graph, item.node)
+        parent, replay = links[item.parent], replays[item.binding]
+        bound = {scan.node for scan in plan.scans if scan.binding == item.binding}
+        carried, identities = carrying(graph, item.node, bound & numbered)
+        wanted = {column.id for column in item.columns} | column_ids(item.predicate)
+        wanted.update(c.id for found in identities.values() for c in (found.file, found.row))
+        kept = pruned(carried, item.node, frozenset(wanted))
+        taken = bound & numbered & set(replay.selective) - identities.keys()
+        looked_up = {
+            scan.node: column_ids(scan.predicate) for scan in plan.scans if scan.node in taken
+        }
+        links[item.binding] = ReplayedLink(
+            graph=kept,
+            node=item.node,
+            scans=restricted(job, graph, replay.restrictions, parent, kept, looked_up),
+            columns=item.columns,
+            predicate=item.predicate,
+            parent=parent,
+            identities=identities,
+            sets=set_requests(job, graph, replay.sets, parent),
+            memberships={one.node: one.memberships for one in replay.restrictions},
+            selective=frozenset(looked_up),
+        )
+    return links

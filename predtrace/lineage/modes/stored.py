@@ -1,0 +1,45 @@
+"""Mode ``stored``: looks up the intermediate results that the job has stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from predtrace.engines.base import ScanRequest
+from predtrace.errors import PredTraceError
+from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.model import Job
+from predtrace.lineage.modes.from_sources import SourceMode
+from predtrace.lineage.requests import linked_requests
+from predtrace.lineage.stored_results import missing_intermediates, stored_links
+from predtrace.vocabulary import STORED
+from pushdown.graph import OperatorGraph
+
+
+class StoredMode(SourceMode):
+    """The predicates are bound by target rows and by rows of stored results."""
+
+    @property
+    def name(self) -> str:
+        """``stored``."""
+        return STORED
+
+    def refuse(self, job: Job, plan: LineagePlan) -> None:
+        """Every intermediate of the plan must be there."""
+        missing = missing_intermediates(job, plan)
+        if missing:
+            numbers = ", ".join(str(item.binding) for item in missing)
+            raise PredTraceError(
+                f"job {job.id} has not stored intermediate {numbers} of its plan; use "
+                f"mode='replayed', or store it now with build_intermediates() or: predtrace build "
+                f"{job.id}"
+            )
+
+    def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
+        """The plan itself."""
+        return plan
+
+    def requests(
+        self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
+    ) -> dict[int, ScanRequest]:
+        """Scans whose predicates stored rows bind."""
+        return linked_requests(job, graph, plan.scans, stored_links(job, plan, folder))

@@ -1,0 +1,153 @@
+"""Results computed again from just enough of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from predtrace.engines.base import Link, ReplayedLink, ScanRequest, SetRequest, TargetLink
+from predtrace.errors import NonDeterministicError
+from predtrace.inference.identities import Identity
+from predtrace.inference.plan import Restriction, ValueSet
+from predtrace.jobs.model import Job
+from predtrace.lineage.requests import scan_request
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Scan
+from symbolic.expr import Column, Expr, column_ids
+
+
+def replayed_output(
+    job: Job, graph: OperatorGraph, columns: tuple[Column, ...], lookup: Expr
+) -> ReplayedLink:
+    """The output rows that a lookup selects, computed again; params are those of the target.
+
+    Raises NonDeterministicError if another run need not give the same output.
+    """
+    from predtrace.inference.replay import sufficient
+
+    refuse_unrepeatable(graph, job.root)
+    target = TargetLink()
+    return ReplayedLink(
+        graph=graph,
+        node=job.root,
+        scans=restricted(job, graph, sufficient(graph, job.root, lookup), target),
+        columns=columns,
+        predicate=lookup,
+        parent=target,
+    )
+
+
+def replayed_with_identities(
+    job: Job,
+    graph: OperatorGraph,
+    carried: OperatorGraph,
+    columns: tuple[Column, ...],
+    lookup: Expr,
+    identities: dict[int, Identity],
+) -> ReplayedLink:
+    """The rows of a graph's root that a lookup selects, beside the source rows they are made of.
+
+    `carried` is the graph with the identities of scans carried up to its root. Params are
+    those of the target. Raises NonDeterministicError if another run need not give the same.
+    """
+    from predtrace.inference.replay import sufficient
+
+    refuse_unrepeatable(graph, graph.root)
+    target = TargetLink()
+    restrictions = sufficient(graph, graph.root, lookup)
+    return ReplayedLink(
+        graph=carried,
+        node=graph.root,
+        scans=restricted(job, graph, restrictions, target, carried),
+        columns=columns,
+        predicate=lookup,
+        parent=target,
+        identities=identities,
+    )
+
+
+def set_requests(
+    job: Job, graph: OperatorGraph, sets: Sequence[ValueSet], parent: Link
+) -> tuple[SetRequest, ...]:
+    """The value sets to be computed, in order."""
+    return tuple(
+        SetRequest(
+            node=found.node,
+            source=_set_source(job, graph, found, parent),
+            columns=found.columns,
+            predicate=found.predicate,
+            memberships=found.memberships,
+        )
+        for found in sets
+    )
+
+
+def _set_source(
+    job: Job, graph: OperatorGraph, found: ValueSet, target: Link
+) -> ScanRequest | ReplayedLink:
+    operator = graph[found.node]
+    if isinstance(operator, Scan):
+        return scan_request(job, operator, found.predicate, target)
+    return ReplayedLink(
+        graph=graph,
+        node=found.node,
+        scans=restricted(job, graph, found.restrictions, target),
+        columns=graph.output(found.node),
+        predicate=found.predicate,
+        parent=target,
+    )
+
+
+def restricted(
+    job: Job,
+    graph: OperatorGraph,
+    restrictions: Sequence[Restriction],
+    parent: Link,
+    kept: OperatorGraph | None = None,
+    looked_up: Mapping[int, frozenset[int]] | None = None,
+) -> dict[int, ScanRequest]:
+    """What scans must give; only columns that the graph `kept` has, or a condition reads.
+
+    `looked_up` are the columns that lineage will be looked up by, for scans whose rows are
+    taken before anything else is computed.
+    """
+    # Inference takes the solver to be there, which a question to stored results is not.
+    from predtrace.inference.replay import unapplied, without_null_tests
+
+    requests = {}
+    for restriction in restrictions:
+        scan = graph[restriction.node]
+        assert isinstance(scan, Scan)
+        first = looked_up is not None and scan.id in looked_up
+        predicate = restriction.predicate if first else unapplied(graph, restriction)
+        if not restriction.memberships:
+            # With them it tells that no NULL meets a NULL, which makes plain joins of them.
+            predicate = without_null_tests(predicate)
+        columns = scan.columns
+        if kept is not None:
+            read = {column.id for column in kept.output(scan.id)} | column_ids(predicate)
+            read |= column_ids(*(arg for m in restriction.memberships for arg in m.args))
+            read |= column_ids(*(m.condition for m in restriction.memberships))
+            read |= (looked_up or {}).get(scan.id, frozenset())
+            columns = tuple(column for column in columns if column.id in read)
+        requests[scan.id] = msgspec.structs.replace(
+            scan_request(job, scan, predicate, parent), columns=columns
+        )
+    return requests
+
+
+def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
+    """Raise NonDeterministicError if computing a node again may give other rows.
+
+    Whether limits do, and sums of integers as doubles, engines find out.
+    """
+    from predtrace.inference.repeating import unrepeatable
+
+    for operator in unrepeatable(graph, node, for_sure=True):
+        name = type(operator).__name__
+        where = f" ({operator.origin.text})" if operator.origin else ""
+        raise NonDeterministicError(
+            f"the job has not stored what operator {operator.id}, {name}{where}, gave, and "
+            "another run need not give the same; run the pipeline with keep='inline'"
+        )
