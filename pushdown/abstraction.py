@@ -34,7 +34,7 @@ from symbolic.expr import (
     transform,
     walk,
 )
-from symbolic.functions import FUNCTIONS, OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST, Nulls
+from symbolic.functions import FUNCTIONS, OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST
 from symbolic.types import BOOLEAN, LONG, Float
 
 LINEAGE = "lineage"
@@ -227,7 +227,7 @@ def _sees_no_signs(terms: Iterable[Expr], value: Expr) -> bool:
 def _propagates_null(expr: Expr) -> bool:
     # A NULL that a lambda captures need not come to anything.
     return all(
-        isinstance(node, Call) and FUNCTIONS[node.function].nulls is Nulls.PROPAGATES
+        isinstance(node, Call) and FUNCTIONS[node.function].nulls.propagates
         for node in walk(expr)
         if isinstance(node, (Call, Lambda))
     )

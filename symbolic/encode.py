@@ -163,9 +163,9 @@ class Encoder:
         # and per predicate. The arguments are kept beside the result to keep their ids.
         key = (expr.function, expr.type, tuple(map(id, values)))
         if key not in self._calls:
-            interpret = _INTERPRETED.get(expr.function)
-            if interpret is not None and _well_sorted(expr.function, values):
-                self._calls[key] = interpret(values), values
+            meaning = _INTERPRETED.get(expr.function)
+            if meaning is not None and meaning.applies(values):
+                self._calls[key] = meaning.encode(values), values
             else:
                 self._calls[key] = self._uninterpreted(expr, values), values
         return self._calls[key][0]
@@ -248,7 +248,7 @@ class Encoder:
     def _uninterpreted(self, expr: Call, values: Sequence[Value]) -> Value:
         function = FUNCTIONS.get(expr.function)
         propagates = expr.function.startswith(STRICT_TEST) or (
-            function is not None and function.nulls is Nulls.PROPAGATES
+            function is not None and function.nulls.propagates
         )
         never = function is not None and function.nulls is Nulls.NEVER_NULL
         # A function that looks at NULLs itself gets them as arguments; the term of a
@@ -332,18 +332,16 @@ def _garbage(sort: Any) -> Any:
     return z3.Const(f"NULL of {sort.name()}", sort)
 
 
-def _well_sorted(function: str, values: Sequence[Value]) -> bool:
-    """Whether the interpreted meaning applies: like sorts where values are compared or chosen."""
-    match function:
-        case "and" | "or" | "not":
-            compared: Sequence[Value] = [*values, Value(ALWAYS, None)]
-        case "case":
-            compared = [*values[1::2], values[-1]]
-            if not all(z3.is_bool(v.term) for v in values[:-1:2]):
-                return False
-        case _:
-            compared = values
-    return same_sort(*(value.term for value in compared))
+def _like_sorts(values: Sequence[Value]) -> bool:
+    return same_sort(*(value.term for value in values))
+
+
+def _booleans(values: Sequence[Value]) -> bool:
+    return all(z3.is_bool(value.term) for value in values)
+
+
+def _branches(values: Sequence[Value]) -> bool:
+    return _booleans(values[:-1:2]) and _like_sorts([*values[1::2], values[-1]])
 
 
 def _and(values: Sequence[Value]) -> Value:
@@ -399,22 +397,29 @@ def _coalesce(values: Sequence[Value]) -> Value:
     return result
 
 
-_INTERPRETED: dict[str, Callable[[Sequence[Value]], Value]] = {
-    "and": _and,
-    "or": _or,
-    "not": _not,
-    "eq": _comparison(same_term),
-    "lt": _comparison(lambda a, b: a < b),
-    "le": _comparison(lambda a, b: a <= b),
-    "gt": _comparison(lambda a, b: a > b),
-    "ge": _comparison(lambda a, b: a >= b),
-    "nullsafe_eq": lambda values: Value(equal(values[0], values[1]), NEVER),
-    "is_null": lambda values: Value(values[0].null, NEVER),
-    "is_not_null": lambda values: Value(negate(values[0].null), NEVER),
-    "in": _in,
-    "case": _case,
-    "coalesce": _coalesce,
+class _Meaning(msgspec.Struct, frozen=True):
+    """What a function is to the solver, and the values that this `applies` to."""
+
+    encode: Callable[[Sequence[Value]], Value]
+    applies: Callable[[Sequence[Value]], bool]
+
+
+_INTERPRETED: dict[str, _Meaning] = {
+    "and": _Meaning(_and, _booleans),
+    "or": _Meaning(_or, _booleans),
+    "not": _Meaning(_not, _booleans),
+    "eq": _Meaning(_comparison(same_term), _like_sorts),
+    "lt": _Meaning(_comparison(lambda a, b: a < b), _like_sorts),
+    "le": _Meaning(_comparison(lambda a, b: a <= b), _like_sorts),
+    "gt": _Meaning(_comparison(lambda a, b: a > b), _like_sorts),
+    "ge": _Meaning(_comparison(lambda a, b: a >= b), _like_sorts),
+    "nullsafe_eq": _Meaning(lambda values: Value(equal(values[0], values[1]), NEVER), _like_sorts),
+    "is_null": _Meaning(lambda values: Value(values[0].null, NEVER), _like_sorts),
+    "is_not_null": _Meaning(lambda values: Value(negate(values[0].null), NEVER), _like_sorts),
+    "in": _Meaning(_in, _like_sorts),
+    "case": _Meaning(_case, _branches),
+    "coalesce": _Meaning(_coalesce, _like_sorts),
 }
 
 ENCODED = frozenset(_INTERPRETED)
-"""Function ids with a meaning here: those marked interpreted, checked by a test."""
+"""Functions with a meaning here: those whose row says interpreted (tested)."""

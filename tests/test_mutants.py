@@ -287,9 +287,9 @@ def test_a_witness_taken_for_granted_is_noticed(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_like_taken_for_equality_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(
-        encode._INTERPRETED, "like", lambda values: encode._INTERPRETED["eq"](values[:2])
-    )
+    equality = encode._INTERPRETED["eq"]
+    mutant = encode._Meaning(lambda values: equality.encode(values[:2]), equality.applies)
+    monkeypatch.setitem(encode._INTERPRETED, "like", mutant)
     question = call("like", V, Literal("a%", STRING))
     encoder = encode.Encoder()
     row = {V.id: encoder.fresh(STRING, "v")}

@@ -26,10 +26,16 @@ from predtrace.cells.layouts import depth
 from predtrace.packed.boxes import Ints
 from symbolic.expr import Call, Expr, Lambda
 
-_READ_WHOLE = frozenset(
-    {"array_contains", "array_position", "array_exists", "array_forall", "array_aggregate"}
+READ_WHOLE = (
+    "array_contains",
+    "array_position",
+    "array_exists",
+    "array_forall",
+    "array_aggregate",
 )
-_CHOOSING = frozenset({"case", "coalesce"})
+"""Functions whose result depends on every cell of an array."""
+CHOOSING = ("case", "coalesce")
+"""Functions that give one of their arguments."""
 
 
 def transformed(call: Call, given: Given) -> Iterator[Source]:
@@ -93,11 +99,11 @@ def _excess(body: Expr, index: int | None) -> str | None:
         case Call(function=function, args=args):
             if [*captured(body, index)] == [Captured(args[0], True)]:
                 return None
-            if function in _CHOOSING:
+            if function in CHOOSING:
                 plain = _leaves(body, index) == _leaves(args[0], index)
             else:
                 arrays = is_array(body.type) or any(is_array(arg.type) for arg in args)
-                plain = function in _READ_WHOLE or not arrays
+                plain = function in READ_WHOLE or not arrays
             if not plain:
                 return f"{function} in a function of elements"
             found = (_excess(arg, index) for arg in args)

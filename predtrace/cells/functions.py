@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predtrace.cells import relations
-from predtrace.cells.elements import filtered, transformed, zipped
+from predtrace.cells.elements import CHOOSING, READ_WHOLE, filtered, transformed, zipped
 from predtrace.cells.given import Given, Source, each, inputs, is_array, layout_of, mask
 from predtrace.cells.layouts import depth
 from symbolic.expr import FALSE, TRUE, Call, Expr, Lambda, Literal
@@ -41,7 +41,7 @@ def rule_of(call: Call) -> Rule:
     arrays = is_array(call.type) or any(is_array(arg.type) for arg in call.args)
     if call.function in _OF_ONE_CELL and not is_array(call.args[0].type):
         return EACH
-    if call.function in _CHOICES or (arrays and call.function in RULES):
+    if call.function in CHOOSING or (arrays and call.function in RULES):
         return RULES[call.function]
     return UNKNOWN if arrays else EACH
 
@@ -267,7 +267,6 @@ def _removed(call: Call, given: Given) -> Iterator[Source]:
 
 EACH = Rule("all arguments", _everything)
 UNKNOWN = Rule("all cells of all arguments (`superset`)", _unknown)
-_CHOICES = frozenset({"case", "coalesce"})
 _OF_ONE_CELL = frozenset({"get_field", "get_item"})
 """What takes arrays out of structs and maps, which are one cell each."""
 _WHOLE = Rule("all cells of the array, and the other arguments", _everything)
@@ -297,9 +296,6 @@ RULES: dict[str, Rule] = {
     "array_distinct": Rule("the cells that are equal to it", _distinct, _numbers),
     "array_remove": Rule("the cell that was copied, and the value removed", _removed, _kept),
     "array_size": Rule("no cell", _nothing),
-    **dict.fromkeys(
-        ("array_contains", "array_position", "array_exists", "array_forall", "array_aggregate"),
-        _WHOLE,
-    ),
+    **dict.fromkeys(READ_WHOLE, _WHOLE),
 }
 """Function id to its rule, where arrays are among the arguments or the result."""

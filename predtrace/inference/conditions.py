@@ -33,14 +33,11 @@ from symbolic.expr import (
     substitute,
     walk,
 )
+from symbolic.functions import FUNCTIONS, Zeros
 from symbolic.types import has_floats
 
 JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
 """Operators that combine and drop rows by conditions on these rows alone."""
-_COMPARING = frozenset(
-    {"eq", "nullsafe_eq", "lt", "le", "gt", "ge", "is_null", "is_not_null", "is_nan"}
-)
-"""Functions to which 0.0 and -0.0 are the same."""
 
 
 def flattened(operators: Sequence[Operator], above: Expr = TRUE) -> Iterator[Expr]:
@@ -118,7 +115,12 @@ def tells_equals_apart(term: Expr) -> bool:
     """Whether a floating-point column is read otherwise than by comparing it."""
     return any(
         isinstance(part, Call)
-        and part.function not in _COMPARING
+        and not _same_for_zeros(part.function)
         and any(isinstance(arg, Column) and has_floats(arg.type) for arg in part.args)
         for part in walk(term)
     )
+
+
+def _same_for_zeros(function: str) -> bool:
+    row = FUNCTIONS.get(function)
+    return row is not None and row.zeros is Zeros.SAME

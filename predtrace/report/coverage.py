@@ -16,9 +16,11 @@ from predtrace.cells.functions import EACH, UNKNOWN
 from predtrace.cells.functions import RULES as CELL_RULES
 from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL
 from predtrace.frontends.spark import expressions, functions_table, operators, sources
+from predtrace.frontends.spark.expressions import Reads
+from predtrace.frontends.spark.functions_table import CatalystClass
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
-from symbolic.functions import AGGREGATES, FUNCTIONS, Encoding
+from symbolic.functions import AGGREGATES, FUNCTIONS, TRY_FORMS, Encoding
 
 _INTRODUCTION = """\
 # Coverage
@@ -81,9 +83,7 @@ def _sources() -> list[str]:
 
 
 def _functions() -> list[str]:
-    classes = _by_function(
-        {name: row.function for name, row in functions_table.SCALAR.items()} | expressions.READS
-    )
+    classes = _by_function(functions_table.SCALAR, expressions.READS)
     rows = [
         (
             f"`{f.id}`",
@@ -128,7 +128,7 @@ def _aggregates() -> list[str]:
 
 
 def _readers() -> list[str]:
-    rows = [(f"`{name}`", gives) for name, gives in expressions.READS.items()]
+    rows = [(f"`{name}`", reads.says) for name, reads in expressions.READS.items()]
     rows += [(f"`{name}`", "its argument") for name in functions_table.TRANSPARENT]
     return _table(("Catalyst expression", "becomes"), sorted(rows))
 
@@ -140,12 +140,14 @@ def _refused() -> list[str]:
     return _table(("Catalyst expression", "reason"), sorted(rows))
 
 
-def _by_function(names: Mapping[str, str]) -> dict[str, str]:
+def _by_function(*tables: Mapping[str, CatalystClass] | Mapping[str, Reads]) -> dict[str, str]:
     found = defaultdict(list)
-    for name, function in names.items():
-        found[function].append(f"`{name}`")
-        if function in functions_table.TRIED:
-            found[functions_table.TRIED[function]].append(f"`{name}` in TRY mode")
+    for name, row in (item for table in tables for item in table.items()):
+        if row.function is None:
+            continue
+        found[row.function].append(f"`{name}`")
+        if row.function in TRY_FORMS:
+            found[TRY_FORMS[row.function]].append(f"`{name}` in TRY mode")
     return {function: ", ".join(sorted(classes)) for function, classes in found.items()}
 
 

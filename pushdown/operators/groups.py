@@ -22,7 +22,7 @@ from symbolic.expr import (
     Expr,
     column_ids,
 )
-from symbolic.functions import AGGREGATES
+from symbolic.functions import AGGREGATES, Combines
 from symbolic.types import LONG, DataType, Float, Integer
 
 
@@ -55,30 +55,24 @@ class AggregateCall(msgspec.Struct, frozen=True):
         return Repeats.NEVER if self.added_integer is None else Repeats.BY_DATA
 
     def _depends_on_order(self) -> bool:
-        if self.function == "try_sum":
+        function = AGGREGATES[self.function]
+        if function.try_of is not None:
             return self.args[0].type == LONG
-        if not isinstance(self.type, Float) or AGGREGATES[self.function].attained:
+        if not isinstance(self.type, Float) or function.attained:
             return False
         of_floats = any(isinstance(arg.type, Float) for arg in self.args)
-        return of_floats or self.function not in _OF_SORTED
+        return of_floats or function.combines is not Combines.SORTS
 
     @property
     def added_integer(self) -> Expr | None:
         """The integer that is added as a double: ``avg(n)``, ``sum(CAST(n AS DOUBLE))``."""
-        if self.function not in _ADDING:
+        if AGGREGATES[self.function].combines is not Combines.ADDS:
             return None
         (value,) = self.args
         match value:
             case Call(function="cast", args=(inner,), type=Float(64)):
                 value = inner
         return value if isinstance(value.type, Integer) else None
-
-
-_ADDING = ("sum", "avg", "try_sum")
-
-
-_OF_SORTED = ("median", "percentile")
-"""Aggregates of the sorted values: no order of rows matters to them."""
 
 
 class Aggregation(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, Variable
-from symbolic.functions import FUNCTIONS, Nulls
+from symbolic.functions import FUNCTIONS
 from tests.reference.functions import SCALARS, Settings
 from tests.reference.values import Row, load, needs_key, order_key, value_key
 
@@ -58,7 +58,7 @@ def _compile(expr: Expr, positions: Mapping[Hashable, int], settings: Settings) 
             if function not in SCALARS:
                 raise UnsupportedInReference(function)
             apply = SCALARS[function](expr, settings)
-            if FUNCTIONS[function].nulls is Nulls.PROPAGATES:
+            if FUNCTIONS[function].nulls.propagates:
                 return _propagating(apply, args)
             return lambda row: apply(*[arg(row) for arg in args])
 

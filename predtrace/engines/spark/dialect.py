@@ -3,7 +3,12 @@
 from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.functions import SPARK
 from predtrace.engines.sql.dialect import Dialect
+from symbolic.functions import Semantics
 
 SPARK_DIALECT = Dialect(
-    name="spark", functions=SPARK, aggregates=SPARK_AGGREGATES, exists_as_value=False
+    name="spark",
+    semantics=frozenset({Semantics.SPARK}),
+    functions=SPARK,
+    aggregates=SPARK_AGGREGATES,
+    exists_as_value=False,
 )

@@ -12,9 +12,11 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from sqlglot import exp
 
 from predtrace.engines.spark.aggregates import SPARK_AGGREGATES, SPARK_TRY_AGGREGATES
+from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.functions import SPARK, try_cast
 from predtrace.engines.sql.compiler import named
 from predtrace.engines.sql.dialect import Dialect
@@ -134,11 +136,10 @@ def _functions(*, ansi: bool) -> dict[str, Spelling]:
 
 
 DIALECTS: dict[bool, Dialect] = {
-    ansi: Dialect(
-        name="spark",
+    ansi: replace(
+        SPARK_DIALECT,
         functions=_functions(ansi=ansi),
         aggregates=SPARK_TRY_AGGREGATES if ansi else SPARK_AGGREGATES,
-        exists_as_value=False,
     )
     for ansi in (True, False)
 }

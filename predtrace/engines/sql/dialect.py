@@ -11,6 +11,7 @@ from sqlglot import exp
 from predtrace.engines.sql.literals import cast_to
 from predtrace.errors import EngineError
 from pushdown.operators import AggregateCall
+from symbolic.functions import Semantics
 
 if TYPE_CHECKING:
     from predtrace.engines.sql.aggregates import AggregateSpelling
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """An engine's SQL: `name` is sqlglot's, then how functions and aggregates are spelled.
 
-    `exists_as_value` says whether EXISTS may stand among the selected values.
+    `semantics` are those whose functions the engine evaluates. `exists_as_value` says whether
+    EXISTS may stand among the selected values.
     """
 
     name: str
+    semantics: frozenset[Semantics]
     functions: Mapping[str, Spelling]
     aggregates: Mapping[str, AggregateSpelling]
     exists_as_value: bool

@@ -22,9 +22,8 @@ from symbolic.expr import (
     disjunction,
     params_of,
 )
+from symbolic.functions import FUNCTIONS
 from symbolic.types import Boolean, DataType, Decimal, Float, Integer
-
-_STRICT_COMPARISONS = frozenset({"eq", "lt", "le", "gt", "ge"})
 
 
 def filter_form(predicate: Expr) -> Expr:
@@ -52,7 +51,7 @@ def filter_form(predicate: Expr) -> Expr:
             return filter_form(call("is_null", *args))
         case Call(function="not", args=(Literal(value=value),)):
             return TRUE if value is False else FALSE
-        case Call(function=function, args=args) if function in _STRICT_COMPARISONS:
+        case Call(function=function, args=args) if _propagates_null(function):
             return FALSE if any(_is_null(arg) for arg in args) else predicate
         case _:
             return predicate
@@ -72,6 +71,11 @@ def _filter_same(left: Expr, right: Expr, whole: Call) -> Expr:
     if right.value is False:
         return filter_form(call("not", left))
     return call("eq", left, right)
+
+
+def _propagates_null(function: str) -> bool:
+    row = FUNCTIONS.get(function)
+    return row is not None and row.nulls.propagates
 
 
 def _is_null(expr: Expr) -> bool:

@@ -34,8 +34,7 @@ from pushdown.operators import (
 )
 from symbolic import types as t
 from symbolic.expr import Column, Expr, Literal, render
-
-_NEVER_NULL = frozenset({"count", "count_if"})
+from symbolic.functions import AGGREGATES
 
 
 @dataclass
@@ -116,7 +115,7 @@ def _find_uses(split: _Split, node: Node, names: dict[Node, Node]) -> None:
         call = _aggregate_call(split.reader, node)
         if call not in split.calls:
             name = names[node].name if node in names else _text(call)
-            nullable = call.function not in _NEVER_NULL
+            nullable = not AGGREGATES[call.function].never_null
             split.calls[call] = _new(split, node, name, call.type, nullable)
         split.uses[node] = split.calls[call]
         return
@@ -145,16 +144,17 @@ def _text(call: AggregateCall) -> str:
 
 def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
     function, *filters = node.children
-    name = AGGREGATE.get(function.cls)
-    if name is None and "replacement" in function.fields and len(function.children) == 1:
+    row = AGGREGATE.get(function.cls)
+    if row is None and "replacement" in function.fields and len(function.children) == 1:
         function = function.children[0]
-        name = AGGREGATE.get(function.cls)
-    if name is None:
+        row = AGGREGATE.get(function.cls)
+    if row is None:
         raise refusal(function)
+    name = row.function
     reader.check_captured(function)
     args = reader.arguments(function)
     kind = reader.asked(function, name, args).type
-    if name in ("sum", "avg"):
+    if row.has_mode:
         name = reader.in_mode(function, name, kind)
     if name == "percentile":
         args = _percentile(function, args)
@@ -170,7 +170,7 @@ def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
         args=args,
         type=kind,
         # Repetitions never change a minimum, and min/max have lineage rules of their own.
-        distinct=distinct and name not in ("min", "max"),
+        distinct=distinct and not AGGREGATES[name].attained,
         filter=reader.read(filters[0]) if filters else None,
     )
 

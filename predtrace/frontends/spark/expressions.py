@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,15 +24,7 @@ from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable, conjunction, walk
-from symbolic.functions import FUNCTIONS, Nulls
-
-_STRICT = frozenset(
-    {"not", "and", "or", "in", "eq", "lt", "le", "gt", "ge", "like", "starts_with"}
-    | {"ends_with", "contains", "year", "month", "day", "quarter", "date_add", "date_sub"}
-    | {"length", "upper", "lower", "date_diff"}
-)
-"""Functions that give NULL only for a NULL argument, whatever the settings."""
-_NEVER_NULL = frozenset({"is_null", "is_not_null", "is_nan", "nullsafe_eq"})
+from symbolic.functions import FUNCTIONS, TRY_FORMS, Nulls
 
 Reader = Callable[["ExpressionReader", Node], Expr]
 
@@ -99,7 +92,8 @@ class ExpressionReader:
             # In ANSI mode the plain function fails where try_… is NULL: they never differ in a
             # pipeline that ran. But only of sums that do not fail is the order without effect.
             return function
-        return table.TRIED.get(function, function)
+        # The others are NULL without ANSI mode where they fail in it, as they are in TRY mode.
+        return TRY_FORMS.get(function, function)
 
     def check_captured(self, node: Node) -> None:
         """Refuse what was made under other settings than are recorded (a DataFrame keeps them)."""
@@ -115,15 +109,14 @@ class ExpressionReader:
                 f"{recorded}: make it again{place(node.handle)}"
             )
 
-    def _plain(self, node: Node, spelling: table.Spelling) -> Expr:
+    def _plain(self, node: Node, row: table.CatalystClass) -> Expr:
         args = self.arguments(node)
-        if spelling.type is None:
-            call = self.asked(node, spelling.function, args)
-            return self._failing(node, call) if spelling.failing else call
-        return Call(spelling.function, args, spelling.type, _nullable(spelling.function, args))
-
-    def _failing(self, node: Node, call: Call) -> Call:
-        return replace(call, function=self.in_mode(node, call.function, call.type))
+        if FUNCTIONS[row.function].type is not None:
+            return made(row.function, *args)
+        call = self.asked(node, row.function, args)
+        if row.has_mode:
+            call = replace(call, function=self.in_mode(node, call.function, call.type))
+        return call
 
     def _check_time_zone(self, node: Node) -> None:
         zone = node.fields.get("timeZoneId")
@@ -212,34 +205,51 @@ def _copies(original: Node, tree: Node) -> Iterator[Node]:
             yield node
 
 
-def _nullable(function: str, args: tuple[Expr, ...]) -> bool:
-    if function in _NEVER_NULL:
-        return False
-    return function not in _STRICT or any(_may_be_null(arg) for arg in args)
+def made(function: str, *args: Expr) -> Call:
+    """A call of a function whose result type and NULLs the function table knows."""
+    row = FUNCTIONS[function]
+    assert row.type is not None, function
+    nullable = not row.nulls.only_from_nulls or any(map(_may_be_null, args))
+    return Call(function, args, row.type, nullable and row.nulls is not Nulls.NEVER_NULL)
 
 
 def _may_be_null(expr: Expr) -> bool:
     return expr.value is None if isinstance(expr, Literal) else expr.nullable
 
 
+class Reads(NamedTuple):
+    """What a class becomes: a function of the table, if it does, and in words."""
+
+    function: str | None
+    says: str
+
+
 READERS: dict[str, Reader] = {}
 """Expression classes that are read by a function of their own."""
-READS: dict[str, str] = {}
-"""For the coverage table: what such a class becomes."""
+READS: dict[str, Reads] = {}
+"""What such a class becomes."""
 
 
-def _reads(**classes: str) -> Callable[[Reader], Reader]:
-    """Register a reader for Catalyst classes, each with what it becomes."""
+def _reads(
+    *classes: str, function: str | None, says: str | None = None
+) -> Callable[[Reader], Reader]:
+    """Register a reader for Catalyst classes."""
 
     def register(reader: Reader) -> Reader:
         READERS.update(dict.fromkeys(classes, reader))
-        READS.update(classes)
+        READS.update(dict.fromkeys(classes, Reads(function, says or function or "")))
         return reader
 
     return register
 
 
-@_reads(AttributeReference="column")
+def _function_of(node: Node) -> str:
+    function = READS[node.cls].function
+    assert function is not None
+    return function
+
+
+@_reads("AttributeReference", function=None, says="column")
 def _column(reader: ExpressionReader, node: Node) -> Expr:
     if node.expr_id in reader.scope:
         return reader.scope[node.expr_id]
@@ -250,18 +260,19 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
     )
 
 
-@_reads(Literal="literal; make_array for arrays")
+@_reads("Literal", function="make_array", says="literal; make_array for arrays")
 def _literal(_: ExpressionReader, node: Node) -> Expr:
     kind = value_type(node, node.fields["dataType"])
     return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
 
 
-@_reads(Alias="its expression")
+@_reads("Alias", function=None, says="its expression")
 def _alias(reader: ExpressionReader, node: Node) -> Expr:
     return reader.read(node.children[0])
 
 
-@_reads(And="and", Or="or")
+@_reads("And", function="and")
+@_reads("Or", function="or")
 def _connective(reader: ExpressionReader, node: Node) -> Expr:
     # Flattened with a stack: long OR lists nest as deep as they are long.
     terms: list[Expr] = []
@@ -272,11 +283,10 @@ def _connective(reader: ExpressionReader, node: Node) -> Expr:
             stack.extend(reversed(current.children))
         else:
             terms.append(reader.read(current))
-    function = node.cls.lower()
-    return Call(function, tuple(terms), t.BOOLEAN, _nullable(function, tuple(terms)))
+    return made(_function_of(node), *terms)
 
 
-@_reads(Cast="cast")
+@_reads("Cast", function="cast")
 def _cast(reader: ExpressionReader, node: Node) -> Expr:
     kind = value_type(node, node.fields["dataType"])
     arg = reader.read(node.children[0])
@@ -288,27 +298,26 @@ def _cast(reader: ExpressionReader, node: Node) -> Expr:
     return Call(function, (arg,), kind, bool(node.handle.nullable()))
 
 
-@_reads(Collate="its string, if plain", CollationCast="its string, if plain")
+@_reads("Collate", "CollationCast", function=None, says="its string, if plain")
 def _collate(reader: ExpressionReader, node: Node) -> Expr:
     arg = reader.read(node.children[0])
     made = reader.asked(node, "cast", (arg,))
     return arg if made.type == arg.type else made
 
 
-@_reads(Collation="literal, for a plain string")
+@_reads("Collation", function=None, says="literal, for a plain string")
 def _collation(reader: ExpressionReader, node: Node) -> Expr:
     reader.read(node.children[0])
     return reader.seen_through(node)
 
 
-@_reads(Like="like")
+@_reads("Like", function="like")
 def _like(reader: ExpressionReader, node: Node) -> Expr:
     escape = Literal(str(node.handle.escapeChar()), t.STRING)
-    args = (*reader.arguments(node), escape)
-    return Call("like", args, t.BOOLEAN, _nullable("like", args))
+    return made("like", *reader.arguments(node), escape)
 
 
-@_reads(CaseWhen="case")
+@_reads("CaseWhen", function="case")
 def _case(reader: ExpressionReader, node: Node) -> Expr:
     args = reader.arguments(node)
     if len(args) % 2 == 0:
@@ -316,36 +325,34 @@ def _case(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "case", args)
 
 
-@_reads(If="case")
+@_reads("If", function="case")
 def _if(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "case", reader.arguments(node))
 
 
-@_reads(NaNvl="case over is_nan")
+@_reads("NaNvl", function="case", says="case over is_nan")
 def _nan_value(reader: ExpressionReader, node: Node) -> Expr:
     value, other = reader.arguments(node)
-    test = Call("is_nan", (value,), t.BOOLEAN, nullable=False)
-    return reader.asked(node, "case", (test, other, value))
+    return reader.asked(node, "case", (made("is_nan", value), other, value))
 
 
-@_reads(AtLeastNNonNulls="is_not_null and not is_nan (dropna)")
+@_reads("AtLeastNNonNulls", function="is_not_null", says="is_not_null and not is_nan (dropna)")
 def _non_nulls(reader: ExpressionReader, node: Node) -> Expr:
     if node.fields["n"] != len(node.children):
         raise refusal(node)
     terms: list[Expr] = []
     for arg in reader.arguments(node):
-        terms.append(Call("is_not_null", (arg,), t.BOOLEAN, nullable=False))
+        terms.append(made("is_not_null", arg))
         if isinstance(arg.type, t.Float):
-            nan = Call("is_nan", (arg,), t.BOOLEAN, nullable=False)
-            terms.append(Call("not", (nan,), t.BOOLEAN, nullable=False))
+            terms.append(made("not", made("is_nan", arg)))
     return conjunction(*terms)
 
 
-@_reads(TryEval="its expression, if all in it is NULL where a part is")
+@_reads("TryEval", function=None, says="its expression, if all in it is NULL where a part is")
 def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
     value = reader.read(node.children[0])
     calls = [part for part in walk(value) if isinstance(part, Call)]
-    if all(FUNCTIONS[call.function].nulls is Nulls.PROPAGATES for call in calls):
+    if all(FUNCTIONS[call.function].nulls.propagates for call in calls):
         # Questions have NULL for a part that fails, and so for the whole.
         return value
     raise UnsupportedOperatorError(
@@ -354,7 +361,7 @@ def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
     )
 
 
-@_reads(With="its expression, the common parts put in")
+@_reads("With", function=None, says="its expression, the common parts put in")
 def _with(reader: ExpressionReader, node: Node) -> Expr:
     body, *definitions = node.children
     for definition in definitions:
@@ -362,7 +369,7 @@ def _with(reader: ExpressionReader, node: Node) -> Expr:
     return reader.read(body)
 
 
-@_reads(CommonExpressionRef="the common part")
+@_reads("CommonExpressionRef", function=None, says="the common part")
 def _shared_part(reader: ExpressionReader, node: Node) -> Expr:
     return reader._shared[_shared_id(node)]
 
@@ -378,14 +385,14 @@ def _shared_id(node: Node) -> str:
     return str(node.handle.id().toString())
 
 
-@_reads(StaticInvoke="char_pad (reading CHAR columns)", Invoke="char_pad (reading CHAR columns)")
+@_reads("StaticInvoke", "Invoke", function="char_pad", says="char_pad (reading CHAR columns)")
 def _static_invoke(reader: ExpressionReader, node: Node) -> Expr:
     if node.fields.get("functionName") == "readSidePadding":
         return Call("char_pad", reader.arguments(node), t.STRING)
     raise refusal(node)
 
 
-@_reads(GetStructField="get_field")
+@_reads("GetStructField", function="get_field")
 def _get_field(reader: ExpressionReader, node: Node) -> Expr:
     value = reader.read(node.children[0])
     if not isinstance(value.type, t.Record):
@@ -394,12 +401,12 @@ def _get_field(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "get_field", (value, Literal(name, t.STRING)))
 
 
-@_reads(GetArrayItem="get_item", GetMapValue="get_item")
+@_reads("GetArrayItem", "GetMapValue", function="get_item")
 def _get_item(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "get_item", reader.arguments(node))
 
 
-@_reads(ElementAt="element_at; get_item for maps")
+@_reads("ElementAt", function="element_at", says="element_at; get_item for maps")
 def _element_at(reader: ExpressionReader, node: Node) -> Expr:
     if node.fields.get("defaultValueOutOfBound"):
         raise refusal(node)
@@ -408,7 +415,7 @@ def _element_at(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, function, args)
 
 
-@_reads(LambdaFunction="a function of elements")
+@_reads("LambdaFunction", function=None, says="a function of elements")
 def _lambda(reader: ExpressionReader, node: Node) -> Expr:
     body, *parameters = node.children
     around = dict(reader._variables)
@@ -426,19 +433,19 @@ def _lambda(reader: ExpressionReader, node: Node) -> Expr:
         reader._variables = around
 
 
-@_reads(NamedLambdaVariable="a function's parameter")
+@_reads("NamedLambdaVariable", function=None, says="a function's parameter")
 def _variable(reader: ExpressionReader, node: Node) -> Expr:
     return reader._variables[node.expr_id]
 
 
-@_reads(CreateNamedStruct="make_struct")
+@_reads("CreateNamedStruct", function="make_struct")
 def _make_struct(reader: ExpressionReader, node: Node) -> Expr:
     return reader.asked(node, "make_struct", reader.arguments(node)[1::2])
 
 
-@_reads(Murmur3Hash="hash", XxHash64="xxhash64")
+@_reads("Murmur3Hash", function="hash")
+@_reads("XxHash64", function="xxhash64")
 def _hash(reader: ExpressionReader, node: Node) -> Expr:
     if int(node.fields["seed"]) != 42:
         raise refusal(node)
-    function = "hash" if node.cls == "Murmur3Hash" else "xxhash64"
-    return reader.asked(node, function, reader.arguments(node))
+    return reader.asked(node, _function_of(node), reader.arguments(node))

@@ -1,192 +1,160 @@
 """How Catalyst names the functions of the IR: one row per expression class.
 
 Only classes whose arguments are exactly their children, in order, stand here; those
-with more to them are read by functions in `expressions`.
+with more to them are read by functions in `expressions`. Result types and NULL behaviour
+stand in the function table.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from symbolic import types as t
+from symbolic.functions import Semantics
+
+SEMANTICS = Semantics.SPARK
+"""Whose functions Catalyst's expressions are."""
 
 
-class Spelling(msgspec.Struct, frozen=True):
-    """`function`: id in `symbolic.functions`; `type`: result type (None: ask Catalyst).
+class CatalystClass(msgspec.Struct, frozen=True):
+    """What an expression class is: a function of the table, of the class's children in order.
 
-    `failing` ones have an evaluation mode (ANSI or not), which has to be the session's.
+    `has_mode`: it has an evaluation mode (ANSI, legacy, TRY), which has to be the session's.
     """
 
     function: str
-    type: t.DataType | None = None
-    failing: bool = False
+    has_mode: bool
 
 
-def _rows(type: t.DataType | None, failing: bool = False, **classes: str) -> dict[str, Spelling]:
-    return {name: Spelling(function, type, failing) for name, function in classes.items()}
+_plain = partial(CatalystClass, has_mode=False)
+_moded = partial(CatalystClass, has_mode=True)
 
-
-SCALAR: dict[str, Spelling] = {
-    **_rows(
-        t.BOOLEAN,
-        Not="not",
-        EqualTo="eq",
-        EqualNullSafe="nullsafe_eq",
-        LessThan="lt",
-        LessThanOrEqual="le",
-        GreaterThan="gt",
-        GreaterThanOrEqual="ge",
-        In="in",
-        IsNull="is_null",
-        IsNotNull="is_not_null",
-        IsNaN="is_nan",
-        RLike="rlike",
-        StartsWith="starts_with",
-        EndsWith="ends_with",
-        Contains="contains",
-        ArrayContains="array_contains",
-        ArrayExists="array_exists",
-        ArrayForAll="array_forall",
-    ),
-    **_rows(
-        None,
-        failing=True,
-        Add="add",
-        Subtract="subtract",
-        Multiply="multiply",
-        Divide="divide",
-        IntegralDivide="integer_divide",
-        Remainder="remainder",
-        Pmod="pmod",
-    ),
+SCALAR: dict[str, CatalystClass] = {
+    "Not": _plain("not"),
+    "EqualTo": _plain("eq"),
+    "EqualNullSafe": _plain("nullsafe_eq"),
+    "LessThan": _plain("lt"),
+    "LessThanOrEqual": _plain("le"),
+    "GreaterThan": _plain("gt"),
+    "GreaterThanOrEqual": _plain("ge"),
+    "In": _plain("in"),
+    "IsNull": _plain("is_null"),
+    "IsNotNull": _plain("is_not_null"),
+    "IsNaN": _plain("is_nan"),
+    "RLike": _plain("rlike"),
+    "StartsWith": _plain("starts_with"),
+    "EndsWith": _plain("ends_with"),
+    "Contains": _plain("contains"),
+    "ArrayContains": _plain("array_contains"),
+    "ArrayExists": _plain("array_exists"),
+    "ArrayForAll": _plain("array_forall"),
+    "Add": _moded("add"),
+    "Subtract": _moded("subtract"),
+    "Multiply": _moded("multiply"),
+    "Divide": _moded("divide"),
+    "IntegralDivide": _moded("integer_divide"),
+    "Remainder": _moded("remainder"),
+    "Pmod": _moded("pmod"),
     # Their result types are what a pattern says. What fails is NULL: they differ in failing.
-    **_rows(None, ToNumber="to_number", TryToNumber="to_number"),
-    **_rows(
-        None,
-        UnaryMinus="negate",
-        Abs="abs",
-        Round="round",
-        BRound="bround",
-        Floor="floor",
-        Ceil="ceil",
-        BitwiseAnd="bit_and",
-        BitwiseOr="bit_or",
-        BitwiseXor="bit_xor",
-        Coalesce="coalesce",
-        Greatest="greatest",
-        Least="least",
-        Concat="concat",
-        Reverse="reverse",
-        MakeDecimal="decimal_of",
-        CheckOverflow="check_overflow",
-        CreateArray="make_array",
-        CreateMap="make_map",
-        MapFromArrays="map_from_arrays",
-        Slice="slice",
-        Flatten="flatten",
-        ArrayRepeat="array_repeat",
-        SortArray="sort_array",
-        ArrayDistinct="array_distinct",
-        ArrayRemove="array_remove",
-        ArrayTransform="transform",
-        ArrayFilter="filter",
-        ZipWith="zip_with",
-        ArrayAggregate="array_aggregate",
-        NormalizeNaNAndZero="normalize_float",
-        SubtractTimestamps="timestamp_diff",
-        SubtractDates="timestamp_diff",
-        TimestampAddYMInterval="timestamp_add_interval",
-        TimestampAddInterval="timestamp_add_interval",
-        TimeAdd="timestamp_add_interval",
-    ),
-    **_rows(
-        t.DOUBLE,
-        Sqrt="sqrt",
-        Pow="power",
-        Exp="exp",
-        Log="ln",
-        Log10="log10",
-        Signum="sign",
-        MonthsBetween="months_between",
-    ),
-    **_rows(
-        None,
-        Substring="substring",
-        Upper="upper",
-        Lower="lower",
-        InitCap="initcap",
-        StringTrim="trim",
-        StringTrimLeft="ltrim",
-        StringTrimRight="rtrim",
-        StringLPad="lpad",
-        StringRPad="rpad",
-        ConcatWs="concat_ws",
-        StringReplace="replace",
-        StringTranslate="translate",
-        StringRepeat="repeat",
-        RegExpReplace="regexp_replace",
-        RegExpExtract="regexp_extract",
-        StringSplit="split",
-        Md5="md5",
-        Sha2="sha2",
-        DateFormatClass="date_format",
-        FromUnixTime="from_unix_time",
-        GetTimestamp="parse_timestamp",
-        TruncTimestamp="trunc_timestamp",
-    ),
-    **_rows(
-        t.INTEGER,
-        Length="length",
-        StringLocate="position",
-        StringInstr="instr",
-        Ascii="ascii",
-        Year="year",
-        Quarter="quarter",
-        Month="month",
-        DayOfMonth="day",
-        DayOfWeek="day_of_week",
-        WeekDay="weekday",
-        DayOfYear="day_of_year",
-        WeekOfYear="week_of_year",
-        Hour="hour",
-        Minute="minute",
-        Second="second",
-        DateDiff="date_diff",
-        ArraySize="array_size",
-    ),
-    **_rows(
-        t.DATE,
-        DateAdd="date_add",
-        DateSub="date_sub",
-        DateAddYMInterval="date_add_interval",
-        DateAddInterval="date_add_interval",
-        AddMonths="add_months",
-        LastDay="last_day",
-        NextDay="next_day",
-        TruncDate="trunc_date",
-        MakeDate="make_date",
-    ),
-    **_rows(
-        t.LONG,
-        UnscaledValue="unscaled",
-        ArrayPosition="array_position",
-        ToUnixTimestamp="unix_time",
-        UnixTimestamp="unix_time",
-    ),
+    "ToNumber": _plain("to_number"),
+    "TryToNumber": _plain("to_number"),
+    "UnaryMinus": _plain("negate"),
+    "Abs": _plain("abs"),
+    "Round": _plain("round"),
+    "BRound": _plain("bround"),
+    "Floor": _plain("floor"),
+    "Ceil": _plain("ceil"),
+    "BitwiseAnd": _plain("bit_and"),
+    "BitwiseOr": _plain("bit_or"),
+    "BitwiseXor": _plain("bit_xor"),
+    "Coalesce": _plain("coalesce"),
+    "Greatest": _plain("greatest"),
+    "Least": _plain("least"),
+    "Concat": _plain("concat"),
+    "Reverse": _plain("reverse"),
+    "MakeDecimal": _plain("decimal_of"),
+    "CheckOverflow": _plain("check_overflow"),
+    "CreateArray": _plain("make_array"),
+    "CreateMap": _plain("make_map"),
+    "MapFromArrays": _plain("map_from_arrays"),
+    "Slice": _plain("slice"),
+    "Flatten": _plain("flatten"),
+    "ArrayRepeat": _plain("array_repeat"),
+    "SortArray": _plain("sort_array"),
+    "ArrayDistinct": _plain("array_distinct"),
+    "ArrayRemove": _plain("array_remove"),
+    "ArrayTransform": _plain("transform"),
+    "ArrayFilter": _plain("filter"),
+    "ZipWith": _plain("zip_with"),
+    "ArrayAggregate": _plain("array_aggregate"),
+    "NormalizeNaNAndZero": _plain("normalize_float"),
+    "SubtractTimestamps": _plain("timestamp_diff"),
+    "SubtractDates": _plain("timestamp_diff"),
+    "TimestampAddYMInterval": _plain("timestamp_add_interval"),
+    "TimestampAddInterval": _plain("timestamp_add_interval"),
+    "TimeAdd": _plain("timestamp_add_interval"),
+    "Sqrt": _plain("sqrt"),
+    "Pow": _plain("power"),
+    "Exp": _plain("exp"),
+    "Log": _plain("ln"),
+    "Log10": _plain("log10"),
+    "Signum": _plain("sign"),
+    "MonthsBetween": _plain("months_between"),
+    "Substring": _plain("substring"),
+    "Upper": _plain("upper"),
+    "Lower": _plain("lower"),
+    "InitCap": _plain("initcap"),
+    "StringTrim": _plain("trim"),
+    "StringTrimLeft": _plain("ltrim"),
+    "StringTrimRight": _plain("rtrim"),
+    "StringLPad": _plain("lpad"),
+    "StringRPad": _plain("rpad"),
+    "ConcatWs": _plain("concat_ws"),
+    "StringReplace": _plain("replace"),
+    "StringTranslate": _plain("translate"),
+    "StringRepeat": _plain("repeat"),
+    "RegExpReplace": _plain("regexp_replace"),
+    "RegExpExtract": _plain("regexp_extract"),
+    "StringSplit": _plain("split"),
+    "Md5": _plain("md5"),
+    "Sha2": _plain("sha2"),
+    "DateFormatClass": _plain("date_format"),
+    "FromUnixTime": _plain("from_unix_time"),
+    "GetTimestamp": _plain("parse_timestamp"),
+    "TruncTimestamp": _plain("trunc_timestamp"),
+    "Length": _plain("length"),
+    "StringLocate": _plain("position"),
+    "StringInstr": _plain("instr"),
+    "Ascii": _plain("ascii"),
+    "Year": _plain("year"),
+    "Quarter": _plain("quarter"),
+    "Month": _plain("month"),
+    "DayOfMonth": _plain("day"),
+    "DayOfWeek": _plain("day_of_week"),
+    "WeekDay": _plain("weekday"),
+    "DayOfYear": _plain("day_of_year"),
+    "WeekOfYear": _plain("week_of_year"),
+    "Hour": _plain("hour"),
+    "Minute": _plain("minute"),
+    "Second": _plain("second"),
+    "DateDiff": _plain("date_diff"),
+    "ArraySize": _plain("array_size"),
+    "DateAdd": _plain("date_add"),
+    "DateSub": _plain("date_sub"),
+    "DateAddYMInterval": _plain("date_add_interval"),
+    "DateAddInterval": _plain("date_add_interval"),
+    "AddMonths": _plain("add_months"),
+    "LastDay": _plain("last_day"),
+    "NextDay": _plain("next_day"),
+    "TruncDate": _plain("trunc_date"),
+    "MakeDate": _plain("make_date"),
+    "UnscaledValue": _plain("unscaled"),
+    "ArrayPosition": _plain("array_position"),
+    "ToUnixTimestamp": _plain("unix_time"),
+    "UnixTimestamp": _plain("unix_time"),
 }
 """Scalar expression classes whose children are the function's arguments."""
-
-TRIED: dict[str, str] = {
-    "add": "try_add",
-    "subtract": "try_subtract",
-    "multiply": "try_multiply",
-    "cast": "try_cast",
-    "sum": "try_sum",
-}
-"""Functions that wrap or truncate without ANSI: what they are in TRY mode then.
-
-Without ANSI the others are NULL where they fail in ANSI mode, as they are in TRY mode.
-"""
 
 TRANSPARENT = frozenset(
     {
@@ -199,26 +167,26 @@ TRANSPARENT = frozenset(
 )
 """Classes that only mark their first child."""
 
-AGGREGATE: dict[str, str] = {
-    "Count": "count",
-    "Sum": "sum",
-    "Average": "avg",
-    "Min": "min",
-    "Max": "max",
-    "StddevSamp": "stddev_samp",
-    "StddevPop": "stddev_pop",
-    "VarianceSamp": "var_samp",
-    "VariancePop": "var_pop",
-    "BoolAnd": "bool_and",
-    "BoolOr": "bool_or",
-    "Corr": "corr",
-    "CovPopulation": "covar_pop",
-    "CovSample": "covar_samp",
-    "Median": "median",
-    "CountIf": "count_if",
-    "Percentile": "percentile",
+AGGREGATE: dict[str, CatalystClass] = {
+    "Count": _plain("count"),
+    "Sum": _moded("sum"),
+    "Average": _moded("avg"),
+    "Min": _plain("min"),
+    "Max": _plain("max"),
+    "StddevSamp": _plain("stddev_samp"),
+    "StddevPop": _plain("stddev_pop"),
+    "VarianceSamp": _plain("var_samp"),
+    "VariancePop": _plain("var_pop"),
+    "BoolAnd": _plain("bool_and"),
+    "BoolOr": _plain("bool_or"),
+    "Corr": _plain("corr"),
+    "CovPopulation": _plain("covar_pop"),
+    "CovSample": _plain("covar_samp"),
+    "Median": _plain("median"),
+    "CountIf": _plain("count_if"),
+    "Percentile": _plain("percentile"),
 }
-"""Aggregate function classes: the id in `symbolic.functions.AGGREGATES`."""
+"""Aggregate function classes."""
 
 UNSUPPORTED: dict[str, str] = {
     "PivotFirst": "pivots are not traced yet; write an aggregate with FILTER for each value",

@@ -8,10 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from predtrace.frontends.spark import SparkPipeline, functions_table
+from predtrace.frontends.spark import SparkPipeline
 from symbolic import types as t
 from symbolic.expr import Call, Literal, render
-from symbolic.functions import AGGREGATES, FUNCTIONS
 from tests.frontends.spark.shapes import projected
 
 Read = Callable[[str], SparkPipeline]
@@ -142,18 +141,3 @@ def test_the_current_date_is_one_literal(read: Read) -> None:
 def test_long_or_lists_do_not_exhaust_the_stack(read: Read) -> None:
     text = " OR ".join(f"v = {number} AND k = {number}" for number in range(1500))
     assert read(f"SELECT k FROM t WHERE {text}").graph.scans()
-
-
-def test_every_row_names_a_function_of_the_ir() -> None:
-    assert {row.function for row in functions_table.SCALAR.values()} <= set(FUNCTIONS)
-    assert set(functions_table.AGGREGATE.values()) <= set(AGGREGATES)
-
-
-def test_every_aggregate_of_the_ir_has_a_spelling() -> None:
-    spelled = set(functions_table.AGGREGATE.values())
-    assert set(AGGREGATES) == spelled | (set(functions_table.TRIED.values()) - set(FUNCTIONS))
-
-
-def test_every_function_of_try_mode_is_known() -> None:
-    assert functions_table.TRIED.keys() <= {*FUNCTIONS, *AGGREGATES}
-    assert set(functions_table.TRIED.values()) <= {*FUNCTIONS, *AGGREGATES}

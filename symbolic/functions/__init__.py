@@ -1,0 +1,81 @@
+"""The function table: what every function of the IR means to the rest of the system.
+
+One row per function id, in a module per family. How an engine spells a function, and where it
+is exact, stands in `predtrace/engines`; how Catalyst names it, in `predtrace/frontends/spark`;
+`tests/test_function_table.py` joins the tables. A function that has no row does not exist:
+front ends refuse it by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from symbolic.functions.aggregates import ROWS as _AGGREGATES
+from symbolic.functions.arrays import ROWS as _ARRAYS
+from symbolic.functions.base import (
+    OF_COMPARED,
+    STRICT_TEST,
+    Aggregate,
+    Combines,
+    Encoding,
+    Function,
+    Nulls,
+    Semantics,
+    Zeros,
+)
+from symbolic.functions.casts import ROWS as _CASTS
+from symbolic.functions.comparisons import ROWS as _COMPARISONS
+from symbolic.functions.dates import ROWS as _DATES
+from symbolic.functions.numbers import ROWS as _NUMBERS
+from symbolic.functions.texts import ROWS as _TEXTS
+
+__all__ = [
+    "AGGREGATES",
+    "Aggregate",
+    "Combines",
+    "Encoding",
+    "FUNCTIONS",
+    "Function",
+    "Nulls",
+    "OF_COMPARED",
+    "SAME_FOR_EQUALS",
+    "STRICT_TEST",
+    "Semantics",
+    "TRY_FORMS",
+    "Zeros",
+    "by_id",
+]
+
+_Row = TypeVar("_Row", Function, Aggregate)
+
+
+def by_id(*families: Iterable[_Row]) -> dict[str, _Row]:
+    """The rows by id. Raises ValueError for an id that is taken, or not of its semantics."""
+    found: dict[str, _Row] = {}
+    for row in (row for family in families for row in family):
+        namespace, dot, _ = row.id.rpartition(".")
+        if row.id in found:
+            raise ValueError(f"there are two functions {row.id}")
+        if namespace + dot != row.semantics.value:
+            raise ValueError(f"{row.id} is no id of a function of {row.semantics.name}")
+        found[row.id] = row
+    return found
+
+
+FUNCTIONS: Mapping[str, Function] = by_id(_COMPARISONS, _NUMBERS, _CASTS, _TEXTS, _DATES, _ARRAYS)
+"""Every scalar function, by id. All are deterministic: others are refused by front ends."""
+
+AGGREGATES: Mapping[str, Aggregate] = by_id(_AGGREGATES)
+"""Every aggregate function, by id."""
+
+SAME_FOR_EQUALS = frozenset(row.id for row in FUNCTIONS.values() if row.zeros is not Zeros.APART)
+"""Functions that give equal results for 0.0 and -0.0."""
+
+TRY_FORMS: Mapping[str, str] = {
+    row.try_of: row.id
+    for table in (FUNCTIONS, AGGREGATES)
+    for row in table.values()
+    if row.try_of is not None
+}
+"""Id of a function that may fail or wrap: its form that gives NULL instead."""
