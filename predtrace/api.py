@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predtrace.durable.checksums import FINGERPRINTS, FULL, QUICK
 from predtrace.environment.recursion import reads_deep_trees
-from predtrace.environment.sessions import STOPPED, active_session, is_running
-from predtrace.errors import EngineError, NonDeterministicError, PredTraceError
+from predtrace.environment.sessions import is_running
+from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.frontends.installed import front_end_of, named_front_end
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.boundary import of_record
 from predtrace.jobs.model import Job, Source, StoredResult
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from predtrace.frontends.spark import SparkPipeline
+    from predtrace.frontends.base import Pipeline
     from predtrace.index.summary import IndexSummary
     from predtrace.lineage.forward import Reached
     from predtrace.maintenance.indexing import Steps
     from predtrace.report.explanation import Explanation
     from pushdown.graph import OperatorGraph
+    from pushdown.operators import Origin
 
 _READINGS = {"minimal": ("minimal",), "whole": ("whole",), "both": ("minimal", "whole")}
 _KEEPS = ("inline", "late", "none")
@@ -46,19 +48,13 @@ def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace
     Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError for what
     cannot be traced, SourceError for sources that cannot be told apart or read.
     """
-    from predtrace.frontends.spark import read_pipeline
-
-    if isinstance(pipeline, str) and spark is None:
-        spark = active_session()
-        if spark is None:
-            raise PredTraceError("SQL text needs a Spark session: trace(text, spark)")
-    return Trace(read_pipeline(pipeline, spark))
+    return Trace(front_end_of(pipeline).read(pipeline, spark))
 
 
 class Trace:
     """A pipeline that was read, with its lineage plans (inferred when first needed)."""
 
-    def __init__(self, pipeline: SparkPipeline) -> None:
+    def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._plans: dict[str, LineagePlan] = {}
         self._seconds: dict[str, float] = {}
@@ -67,6 +63,11 @@ class Trace:
     def graph(self) -> OperatorGraph:
         """The pipeline's operators."""
         return self._pipeline.graph
+
+    @property
+    def call_sites(self) -> Mapping[int, Origin]:
+        """Where in the user's code the operators came from, by id, as far as it is known."""
+        return self._pipeline.call_sites
 
     @property
     def plans(self) -> dict[str, LineagePlan]:
@@ -129,8 +130,7 @@ class Trace:
             raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
         if fingerprint not in FINGERPRINTS:
             raise PredTraceError(f"fingerprint is 'quick' or 'full', not {fingerprint!r}")
-        if not is_running(self._pipeline.spark):
-            raise EngineError(f"{STOPPED}: the DataFrame, too, is of the stopped one")
+        self._pipeline.check_runnable()
         plans = [self.plan(reading) for reading in _readings(aggregates)]
         cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
         sources = self._pipeline.sources
@@ -185,12 +185,23 @@ class Trace:
         if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
             return JobHandle(
-                writer.id, self._pipeline.spark, early=lambda: result.dataframe, work=work
+                writer.id,
+                self._pipeline.spark,
+                early=lambda: result.dataframe,
+                work=work,
+                front_end=self._pipeline.front_end,
             )
         # A stored output is read where it is when somebody asks for it.
         frame = None if result.output is not None else result.dataframe
         record, final = work.commit()
-        return JobHandle(writer.id, self._pipeline.spark, frame, record=record, folder=final)
+        return JobHandle(
+            writer.id,
+            self._pipeline.spark,
+            frame,
+            record=record,
+            folder=final,
+            front_end=record.front_end,
+        )
 
 
 def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:
@@ -219,6 +230,7 @@ class JobHandle:
         work: Commit | None = None,
         early: Callable[[], DataFrame] | None = None,
         version: tuple[int, int] | None = None,
+        front_end: str = "spark",
     ) -> None:
         self.id = job_id
         self._spark = spark
@@ -228,6 +240,7 @@ class JobHandle:
         self._work = work
         self._early = early
         self._version = version
+        self._front_end = front_end
 
     def wait(self) -> JobHandle:
         """Wait until the job is saved; the handle itself. Raises StoreError if it cannot be."""
@@ -264,7 +277,8 @@ class JobHandle:
         What is read back from where it was stored may be NULL by its schema.
         Raises PredTraceError if the output was not kept, or there is no Spark session.
         """
-        if self._frame is not None and not is_running(self._frame.sparkSession):
+        front_end = named_front_end(self._front_end)
+        if self._frame is not None and not front_end.is_readable(self._frame):
             self._frame = None
         if self._frame is None:
             at_once = self._early if self._record is None else None
@@ -272,21 +286,10 @@ class JobHandle:
         return self._frame
 
     def _read_output(self) -> DataFrame:
-        from predtrace.frontends.spark import read_output
-        from predtrace.frontends.spark.pipeline import is_ordered
-        from pushdown.graph import OperatorGraph
-
-        stored = self._stored_output()
-        check_stored(stored, self.folder)
-        spark = self._session or active_session()
-        if spark is None:
-            raise PredTraceError(
-                "there is no Spark session to read the output with; start one, pass it to "
-                "open_job(…, spark=…), or use output_arrow()"
-            )
-        graph = OperatorGraph(self.record.graph, self.record.root)
-        folder = self.folder / stored.folder
-        return read_output(spark, folder, stored.columns, self._names, is_ordered(graph))
+        check_stored(self._stored_output(), self.folder)
+        front_end = named_front_end(self.record.front_end)
+        frame: DataFrame = front_end.read_output(self.record, self.folder, self._session)
+        return frame
 
     def output_arrow(self) -> pa.Table:
         """The stored output as an Arrow table, in its order, without Spark.
@@ -455,4 +458,11 @@ def open_job(
     folder = found.folder(job_id).resolve()
     version = record_version(folder)
     record = read_record(folder)
-    return JobHandle(record.id, spark, record=record, folder=folder, version=version)
+    return JobHandle(
+        record.id,
+        spark,
+        record=record,
+        folder=folder,
+        version=version,
+        front_end=record.front_end,
+    )

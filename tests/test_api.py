@@ -21,7 +21,7 @@ from predtrace.errors import (
     StoreError,
     TargetError,
 )
-from predtrace.frontends.spark.execute import Run, RunResult
+from predtrace.frontends.spark.execute import Run, SparkRunResult
 from predtrace.jobs.store import JobStore
 
 if TYPE_CHECKING:
@@ -232,10 +232,10 @@ def test_failed_run_leaves_nothing(
 def test_error_while_storing_late_is_told_at_the_next_use(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(result: RunResult) -> None:
+    def fail(result: SparkRunResult) -> None:
         raise Broken("the disk is full")
 
-    monkeypatch.setattr(RunResult, "finish", fail)
+    monkeypatch.setattr(SparkRunResult, "finish", fail)
     job = trace.run(tmp_path, keep="late")
     assert collected(job) == EXPECTED
     for use in (job.wait, lambda: job.lineage({"status": "F"}), lambda: job.record):
@@ -248,13 +248,13 @@ def test_late_storing_does_not_delay_the_output(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_store = threading.Event()
-    finish = RunResult.finish
+    finish = SparkRunResult.finish
 
-    def wait_first(result: RunResult) -> None:
+    def wait_first(result: SparkRunResult) -> None:
         assert may_store.wait(60)
         finish(result)
 
-    monkeypatch.setattr(RunResult, "finish", wait_first)
+    monkeypatch.setattr(SparkRunResult, "finish", wait_first)
     job = trace.run(tmp_path, keep="late")
     output = job.output
     assert [tuple(row) for row in output.collect()] == EXPECTED

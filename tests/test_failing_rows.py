@@ -15,7 +15,7 @@ from predtrace.engines.base import Targets
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.spark.total import DIALECTS
 from predtrace.engines.sql.compiler import Compiler
-from predtrace.frontends.spark.pipeline import read_pipeline
+from predtrace.frontends.spark import read_pipeline
 from tests.frontends.spark.shapes import projected
 
 if TYPE_CHECKING:

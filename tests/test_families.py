@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-import predtrace.frontends.spark.pipeline  # noqa: F401 (registers its translations)
+import predtrace.frontends.spark.operators  # noqa: F401 (registers its translations)
 import pushdown.operators as operators
 from predtrace.engines.sql.relational import BUILDERS
 from predtrace.frontends.spark.registry import BECOMES

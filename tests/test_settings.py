@@ -20,7 +20,7 @@ from predtrace.engines.base import Targets
 from predtrace.engines.spark.engine import OWN, SparkEngine
 from predtrace.engines.sql.literals import sql_literal
 from predtrace.errors import UnsupportedOperatorError
-from predtrace.frontends.spark.pipeline import read_pipeline
+from predtrace.frontends.spark import read_pipeline
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import (

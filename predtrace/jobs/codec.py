@@ -2,7 +2,7 @@
 
 The file is one JSON object::
 
-    {"format": "predtrace job", "schema": 3, "sha256": "…",
+    {"format": "predtrace job", "schema": 4, "sha256": "…",
      "body": {"nodes": [...], "job": {...}}}
 
 `nodes` is a flat list of all expressions and data types, equal ones once, arguments
@@ -32,9 +32,9 @@ from symbolic.functions import FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
-SCHEMA = 3
+SCHEMA = 4
 """2 added stored tables that number output rows, 3 checksums of stored files and settings, and
-the matches of mark joins."""
+the matches of mark joins, 4 front ends."""
 _TELLS_MATCHES = 3
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 

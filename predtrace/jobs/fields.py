@@ -28,6 +28,7 @@ _ADDED_LATER = {
     "ScanLineage": frozenset({"contributes"}),
     "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
+    "Job": frozenset({"front_end"}),
 }
 """Fields that files of older schemas lack, by class: they have their defaults then."""
 AddNode = Callable[[msgspec.Struct], int]

@@ -125,7 +125,8 @@ class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a pipeline, saved. `created` is an ISO timestamp in UTC.
 
-    `output` is None when the output was not kept.
+    `output` is None when the output was not kept. `front_end` is the name of what read the
+    pipeline, and reads its output back.
     """
 
     id: str
@@ -140,3 +141,4 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     intermediates: tuple[StoredIntermediate, ...] = ()
     output: StoredResult | None = None
     timings: dict[str, float] = {}
+    front_end: str = "spark"

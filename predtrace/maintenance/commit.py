@@ -18,8 +18,7 @@ from predtrace.jobs.store import JobWriter
 from predtrace.maintenance.compaction import reduced, sweep
 
 if TYPE_CHECKING:
-    from predtrace.frontends.spark import SparkPipeline
-    from predtrace.frontends.spark.execute import RunResult
+    from predtrace.frontends.base import Pipeline, RunResult
 
 
 class Commit:
@@ -27,7 +26,7 @@ class Commit:
 
     def __init__(
         self,
-        pipeline: SparkPipeline,
+        pipeline: Pipeline,
         sources: tuple[Source, ...],
         writer: JobWriter,
         plans: list[LineagePlan],
@@ -115,6 +114,7 @@ class Commit:
                 if item.node in result.intermediates
             ),
             output=result.output,
+            front_end=pipeline.front_end,
             timings={"output handed over": self._handed_over, **result.timings},
         )
 

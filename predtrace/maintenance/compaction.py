@@ -88,9 +88,7 @@ def reduced(job: Job, folder: Path) -> Job:
 
 def sweep(folder: Path, before: Job, after: Job) -> None:
     """Remove the stored results that the new record of a job no longer names."""
-    named = {item.result.folder for item in after.intermediates}
-    if after.output is not None:
-        named.add(after.output.folder)
+    named = _named(after)
     for item in before.intermediates:
         if item.result.folder not in named:
             shutil.rmtree(folder / item.result.folder, ignore_errors=True)
@@ -101,10 +99,16 @@ def sweep_unnamed(folder: Path, job: Job) -> None:
 
     Only for who writes alone.
     """
-    named = {item.result.folder for item in job.intermediates}
+    named = _named(job)
     for entry in folder.glob(f"{NODE}*"):
         if entry.name not in named:
             shutil.rmtree(entry, ignore_errors=True)
+
+
+def _named(job: Job) -> set[str]:
+    """The folders of a job's stored results."""
+    named = {item.result.folder for item in job.intermediates}
+    return named if job.output is None else {*named, job.output.folder}
 
 
 def _is_large(result: StoredResult) -> bool:

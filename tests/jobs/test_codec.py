@@ -170,6 +170,14 @@ def test_older_jobs_that_took_nulls_of_not_in_for_matches() -> None:
         decode_job(marked_job(call("or", equal, call("is_null", equal))), "job.json")
 
 
+def test_jobs_of_the_third_schema_are_of_spark() -> None:
+    record = json.loads(encode_job(example_job()))
+    assert record["body"]["job"].pop("front_end") == "spark"
+    body = msgspec.json.encode(record["body"])
+    record |= {"schema": 3, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    assert decode_job(msgspec.json.encode(record), "job.json") == example_job()
+
+
 def test_another_json_file() -> None:
     with pytest.raises(JobFormatError, match="no job file"):
         decode_job(b'{"format": "recipe", "schema": 1}', "job.json")

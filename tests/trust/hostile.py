@@ -42,7 +42,7 @@ def sealed(body: Any) -> bytes:
     return msgspec.json.encode(
         {
             "format": "predtrace job",
-            "schema": 3,
+            "schema": 4,
             "sha256": hashlib.sha256(raw).hexdigest(),
             "body": msgspec.Raw(raw),
         }

@@ -69,6 +69,10 @@ class Builder:
         nothing = scala_seq(self.jvm, [])
         return self._logical.LocalRelation(plan.output(), nothing, False, self._none)
 
+    def dataset(self, session: JavaObject, plan: JavaObject) -> JavaObject:
+        """The Dataset of a plan in a session of the JVM; nothing is run."""
+        return self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan)
+
     def call(self, function: str, *arguments: JavaObject) -> JavaObject:
         """An expression of a class of Catalyst's, made of its arguments."""
         return getattr(self._expressions, function)(*arguments)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Filter, Limit, RowTransform, Sort
 from symbolic import types as t
 from symbolic.expr import Column
 
@@ -61,3 +63,15 @@ def read_output(
         for column in columns
     ]
     return stored.select(*selected).toDF(*names)
+
+
+def is_ordered(graph: OperatorGraph) -> bool:
+    """Whether a Sort gives the order of the graph's output."""
+    node = graph.root
+    while True:
+        operator = graph[node]
+        if isinstance(operator, Sort):
+            return True
+        if not isinstance(operator, (RowTransform, Limit, Filter)):
+            return False
+        (node,) = graph.inputs(node)

@@ -1,0 +1,149 @@
+"""What the API, runs and jobs need of a pipeline, whatever system it is written for.
+
+A front end implements the three classes here and is entered in `predtrace.frontends.installed`.
+Every member is required: nothing is assumed of a front end that does not say.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from predtrace.jobs.model import EngineSettings, Job, Source, StoredResult
+    from pushdown.graph import OperatorGraph
+    from pushdown.operators import Origin
+    from symbolic.expr import Column
+
+
+class FrontEnd(ABC):
+    """A kind of pipelines: how one is read, and how its stored output is read back."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that it is entered under; saved with every job."""
+
+    @property
+    @abstractmethod
+    def takes(self) -> str:
+        """What it reads, as errors say it: ``a Spark DataFrame or SQL text``."""
+
+    @abstractmethod
+    def accepts(self, given: object) -> bool:
+        """Whether `given` is a pipeline for this front end; `read` may still refuse it."""
+
+    @abstractmethod
+    def read(self, given: Any, spark: SparkSession | None) -> Pipeline:
+        """Read a pipeline without running it; `spark` is the session that the user named.
+
+        Raises UnsupportedOperatorError or NonDeterministicError for what cannot be traced,
+        SourceError for sources that cannot be told apart or read.
+        """
+
+    @abstractmethod
+    def read_output(self, job: Job, folder: Path, spark: SparkSession | None) -> Any:
+        """The stored output of a job in `folder`, as a dataframe of the pipeline's own system.
+
+        It has the names, types and order that the pipeline gave it. Raises PredTraceError where
+        there is nothing to read it with.
+        """
+
+    @abstractmethod
+    def is_readable(self, dataframe: Any) -> bool:
+        """Whether a dataframe handed over earlier can still be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline(ABC):
+    """A pipeline that was read.
+
+    `front_end` is the name of what read it; `query` is its text, to read. A pipeline is
+    `time_dependent` if it asks for the date or time: another run would give other values.
+    """
+
+    front_end: str
+    graph: OperatorGraph
+    sources: tuple[Source, ...]
+    settings: EngineSettings
+    query: str
+    time_dependent: bool
+
+    @property
+    @abstractmethod
+    def spark(self) -> SparkSession | None:
+        """The Spark session that the pipeline belongs to, for questions that Spark answers."""
+
+    @property
+    @abstractmethod
+    def call_sites(self) -> Mapping[int, Origin]:
+        """Where in the user's code operators came from, by id, as far as it is known."""
+
+    @abstractmethod
+    def estimates(self) -> Mapping[int, tuple[float, float]]:
+        """Rows and bytes of each scan, by its operator's id."""
+
+    @abstractmethod
+    def check_runnable(self) -> None:
+        """Raise EngineError if the pipeline cannot be run any more."""
+
+    @abstractmethod
+    def run(
+        self, folder: Path, cuts: Sequence[Cut], keep: str = "inline", keep_output: bool = True
+    ) -> RunResult:
+        """Run the pipeline once; store the output and what `cuts` ask for under `folder`.
+
+        `keep` is ``inline`` (all cuts are stored on the way) or ``late`` (only those that must
+        be; `RunResult.finish` stores the rest). Cuts at one operator share a stored table with
+        the columns of all of them; files name their columns ``c<column id>``. Raises StoreError
+        if `folder` cannot be written; errors of the pipeline itself are its system's own.
+        """
+
+
+class Cut(Protocol):
+    """What to store of an operator's output: see `predtrace.inference.plan.Intermediate`."""
+
+    @property
+    def node(self) -> int:
+        """The operator whose output is stored."""
+        ...
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that lineage needs."""
+        ...
+
+    @property
+    def inline(self) -> bool:
+        """Whether it must be stored while the pipeline runs."""
+        ...
+
+
+@dataclass(kw_only=True)
+class RunResult(ABC):
+    """What a run stored. `timings` are seconds per step.
+
+    `output` is None where it was not to be kept. `intermediates` are by operator; some may be
+    missing before `finish`.
+    """
+
+    output: StoredResult | None
+    intermediates: dict[int, StoredResult]
+    timings: dict[str, float]
+
+    @property
+    @abstractmethod
+    def dataframe(self) -> Any:
+        """The pipeline's result: read from where it was stored, else not computed yet.
+
+        It is first asked for while the run's folder has its name.
+        """
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Store the cuts that a ``late`` run left for afterwards."""

@@ -1,0 +1,150 @@
+"""Reading a Spark pipeline: an analyzed plan of a session becomes an operator graph."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from predtrace.environment.sessions import as_active
+from predtrace.errors import EngineError
+from predtrace.frontends.spark.building import builder_in
+from predtrace.frontends.spark.catalyst import JavaObject, option
+from predtrace.frontends.spark.leaves import collect_leaves
+from predtrace.frontends.spark.malformed import refuse_malformed
+from predtrace.frontends.spark.nested_cases import refuse_nested_cases
+from predtrace.frontends.spark.normalize import Normalizer
+from predtrace.frontends.spark.operators import translate
+from predtrace.frontends.spark.pipeline import SparkPipeline
+from predtrace.frontends.spark.pruning import prune
+from predtrace.frontends.spark.statements import query_frame
+from predtrace.frontends.spark.translation import Translation
+from predtrace.frontends.spark.tree import read_tree
+from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
+from pushdown.graph import OperatorGraph
+from pushdown.operators import Assignment, RowTransform, Scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+_EXPRESSION_ID = re.compile(r"#\d+L?\b")
+
+
+def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) -> SparkPipeline:
+    """Read a DataFrame, or SQL text with a session, without running it; commands are refused.
+
+    Raises UnsupportedOperatorError, NonDeterministicError or SourceError, which name
+    the operator, function or source and the way out; PredTraceError for commands;
+    EngineError for Spark Connect; Spark's own errors for bad SQL.
+    """
+    text: str | None = None
+    if isinstance(pipeline, str):
+        if spark is None:
+            raise TypeError("SQL text needs a Spark session: read_pipeline(text, spark)")
+        text = pipeline
+        pipeline = query_frame(spark, pipeline)
+    if not hasattr(pipeline, "_jdf"):
+        raise EngineError(
+            "a Spark Connect DataFrame has no plan in this process; use a classic Spark session"
+        )
+    session = pipeline.sparkSession
+    with as_active(session):
+        analyzed = pipeline._jdf.queryExecution().analyzed()
+    return read_plan(session, analyzed, text, pipeline)
+
+
+def read_plan(
+    session: SparkSession,
+    analyzed: JavaObject,
+    text: str | None = None,
+    dataframe: DataFrame | None = None,
+) -> SparkPipeline:
+    """Read an analyzed plan of a session without running it.
+
+    `text` is the SQL that it was made from, and `dataframe` the frame that has it, where there
+    is one. Raises as `read_pipeline` does.
+    """
+    with as_active(session):
+        if dataframe is None:
+            dataframe = _frame_of(session, analyzed)
+        return _read(session, analyzed, text, dataframe)
+
+
+def _frame_of(session: SparkSession, analyzed: JavaObject) -> DataFrame:
+    from pyspark.sql import DataFrame
+
+    dataset = builder_in(session._jvm).dataset(session._jsparkSession, analyzed)
+    return DataFrame(dataset, session)
+
+
+def _read(
+    session: SparkSession, analyzed: JavaObject, text: str | None, dataframe: DataFrame
+) -> SparkPipeline:
+    jvm = session._jvm
+    normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
+    refuse_nested_cases(analyzed)
+    inlined = normalizer.inline_ctes(analyzed)
+    settled = normalizer.fold_time(inlined)
+    builder = builder_in(jvm)
+    pruned = prune(settled, builder)
+    translation = Translation(
+        builder=builder,
+        normalizer=normalizer,
+        settings=read_settings(session.conf, session.version),
+        leaves=collect_leaves(read_tree(pruned)),
+    )
+    result = translate(translation, translation.normalized(pruned))
+    translation.leaves.check_all_taken()
+    _number_scans(translation)
+    root = _named(translation, result.node, dataframe.columns)
+    graph, sources = OperatorGraph(translation.operators, root), translation.book.sources()
+    refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
+    return SparkPipeline(
+        graph=graph,
+        sources=sources,
+        settings=translation.settings,
+        query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
+        time_dependent=not settled.fastEquals(inlined),
+        dataframe=dataframe,
+        translation=translation,
+    )
+
+
+def _to_read(plan: str) -> str:
+    """A plan's text without expression ids: ``k#12L`` is ``k``."""
+    return "DataFrame: " + _EXPRESSION_ID.sub("", plan)
+
+
+def _number_scans(translation: Translation) -> None:
+    """Name the scans' sources; number the scans of each from 1 in plan order."""
+    scans = [operator for operator in translation.operators if isinstance(operator, Scan)]
+    scans.sort(key=lambda scan: scan.occurrence)
+    names = translation.book.names(scan.id for scan in scans)
+    seen: Counter[str] = Counter()
+    for scan in scans:
+        table = names[scan.id]
+        seen[table] += 1
+        alias = None if scan.alias == table else scan.alias
+        numbered = msgspec.structs.replace(scan, table=table, occurrence=seen[table], alias=alias)
+        translation.operators[scan.id] = numbered
+
+
+def _named(translation: Translation, node: int, names: Sequence[str]) -> int:
+    """The operator that gives the rows of `node` under the names that the user sees."""
+    output = translation.output_of(node)
+    if [column.name for column in output] == list(names):
+        return node
+    top = RowTransform(
+        id=translation.next_node,
+        input=node,
+        assignments=tuple(
+            Assignment(msgspec.structs.replace(column, name=name), column)
+            for column, name in zip(output, names, strict=True)
+        ),
+        origin=translation.operators[node].origin,
+    )
+    return translation.add(top, lambda plans: plans[0], (node,))

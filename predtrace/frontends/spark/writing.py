@@ -1,0 +1,144 @@
+"""Storing the rows of Catalyst plans as Parquet, under names that no query can disturb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from predtrace.errors import StoreError
+from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
+from predtrace.frontends.spark.output import stored_name, stored_path
+from predtrace.frontends.spark.translation import Translation
+from predtrace.jobs.model import StoredResult
+from predtrace.jobs.results import stored_result
+from predtrace.jobs.settings import EXCLUDED_RULES, put_in_force
+from symbolic import types as t
+from symbolic.expr import Column
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    # Exact for every engine, and with statistics for skipping row groups (INT96 has none).
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+_REDUNDANT_AGGREGATES = "org.apache.spark.sql.catalyst.optimizer.RemoveRedundantAggregates"
+_OPTIONS = {
+    "compression": "zstd",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+
+
+@dataclass
+class ResultWriter:
+    """Writes results of one run into folders of the run's `folder`.
+
+    `schemas` has the schema of what was written, by folder: who reads it back need not open
+    files to find out.
+    """
+
+    spark: SparkSession
+    translation: Translation
+    folder: Path
+    schemas: dict[str, JavaObject] = field(default_factory=dict)
+
+    def make_folder(self) -> None:
+        """Make the folder. Raises StoreError if it cannot be written."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            probe = self.folder / ".writable"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise StoreError(f"the job store cannot be written: {error}") from error
+
+    @cached_property
+    def session(self) -> JavaObject:
+        """A session with our settings for writing, those recorded, else like the user's."""
+        found = self.spark._jsparkSession.cloneSession()
+        put_in_force(found.conf(), self.translation.settings)
+        for key, value in _SETTINGS.items():
+            found.conf().set(key, value)
+        return found
+
+    @cached_property
+    def _distinct_session(self) -> JavaObject:
+        """One whose optimizer leaves the groups below our own DISTINCT.
+
+        It would take the groups' raw values for their keys, -0.0 for 0.0.
+        """
+        found = self.session.cloneSession()
+        excluded = [str(found.conf().get(EXCLUDED_RULES, "")), _REDUNDANT_AGGREGATES]
+        found.conf().set(EXCLUDED_RULES, ",".join(filter(None, excluded)))
+        return found
+
+    def write(
+        self, plan: JavaObject, columns: tuple[Column, ...], folder: str, distinct: bool = False
+    ) -> StoredResult:
+        """Store columns of a plan; `distinct` stores one of each set of equal rows."""
+        by_id = {int(attribute.exprId().id()): attribute for attribute in items(plan.output())}
+        expr_ids = self.translation.expr_ids
+        attributes = [by_id[expr_ids[column.id]] for column in columns]
+        return self._write_attributes(plan, attributes, columns, folder, distinct)
+
+    def write_output(
+        self, plan: JavaObject, columns: tuple[Column, ...], folder: str
+    ) -> StoredResult:
+        """Store all columns of a plan as they come; `columns` says which they are."""
+        if any(isinstance(column.type, t.Null) for column in columns):
+            return self._write_attributes(plan, list(items(plan.output())), columns, folder)
+        # One call instead of several per column: they would be what a late run costs.
+        names = scala_seq(self.translation.builder.jvm, map(_name, columns))
+        dataset = self.translation.builder.dataset(self.session, plan)
+        return self._write_rows(dataset.toDF(names), columns, folder)
+
+    def read_back(self, result: StoredResult) -> JavaObject:
+        """The plan that reads a result written before."""
+        stored = self.session.read().option("__globPaths__", "false")
+        reader = stored.schema(self.schemas[result.folder])
+        return reader.parquet(stored_path(self.folder / result.folder)).queryExecution().analyzed()
+
+    def _write_attributes(
+        self,
+        plan: JavaObject,
+        attributes: Sequence[JavaObject],
+        columns: tuple[Column, ...],
+        folder: str,
+        distinct: bool = False,
+    ) -> StoredResult:
+        builder = self.translation.builder
+        boolean = builder.jvm.org.apache.spark.sql.types.DataTypes.BooleanType
+        projected = builder.project(
+            (
+                builder.alias(
+                    # Parquet has no void type.
+                    builder.null(boolean) if isinstance(column.type, t.Null) else attribute,
+                    stored_name(column.id),
+                    builder.new_id(),
+                )
+                for attribute, column in zip(attributes, columns, strict=True)
+            ),
+            plan,
+        )
+        session = self._distinct_session if distinct else self.session
+        plan = builder.distinct(projected) if distinct else projected
+        return self._write_rows(builder.dataset(session, plan), columns, folder)
+
+    def _write_rows(
+        self, dataset: JavaObject, columns: tuple[Column, ...], folder: str
+    ) -> StoredResult:
+        self.schemas[folder] = dataset.schema()
+        writer = dataset.write()
+        for key, value in _OPTIONS.items():
+            writer = writer.option(key, value)
+        writer.parquet(stored_path(self.folder / folder))
+        return stored_result(self.folder, folder, columns)
+
+
+def _name(column: Column) -> str:
+    return stored_name(column.id)
