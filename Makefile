@@ -1,5 +1,6 @@
-# `make demo` shows predtrace at work, `make test` runs everything that must pass.
-# Both set up what they need: an environment in .venv, TPC-H data in data/.
+# `make demo` shows predtrace at work, `make quick` is the loop while you write,
+# `make test` runs everything that must pass.
+# They set up what they need: an environment in .venv, TPC-H data in data/.
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -10,14 +11,16 @@ STORE  := lineage
 SEEDS  ?= 0:1000
 FUZZ   ?= fuzz.jsonl
 ONLY   ?=
+DURATIONS ?= 10
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz functions env data docs check-python check-java clean
+.PHONY: help demo quick test check fuzz functions env data docs check-python check-java clean
 
 help:
 	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
-	@echo "make test   format, types, layers and the test suite"
+	@echo "make quick  format, types, layers and the tests that need no JVM and are not slow"
+	@echo "make test   format, types, layers and all tests; make test DURATIONS=50 shows the slowest"
 	@echo "make fuzz   random SQL against a tracer of the text: make fuzz SEEDS=0:10000"
 	@echo "make functions  every function and cast on edge values against Spark"
 	@echo "make docs   write tables in docs/ anew from the registries"
@@ -30,12 +33,17 @@ demo: check-java env data
 	@echo "== which rows led to the row '1-URGENT'?"
 	@$(BIN)/predtrace lineage latest --store $(STORE) --where "o_orderpriority = '1-URGENT'" --limit 5
 
-test: check-java env
+quick: check
+	$(BIN)/pytest -n 2 --dist loadfile -m "not spark and not slow" --durations $(DURATIONS)
+
+test: check-java check
+	$(BIN)/pytest -n 2 --dist loadfile --durations $(DURATIONS)
+
+check: env
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile
 
 fuzz: check-java env
 	$(BIN)/python -m tests.sqltruth --seeds $(SEEDS) --results $(FUZZ)

@@ -1,4 +1,4 @@
-"""Shared fixtures: one Spark session for the whole run (starting one takes seconds)."""
+"""What all tests share: one Spark session, generated data, and marks that follow from them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+ROOT = Path(__file__).parents[1]
+SCALE = 0.01
+_MARKS = {"spark": "spark", "plain_folder": "benchdata", "twisted_folder": "benchdata"}
+"""What a test is marked as that uses a fixture, itself or through other fixtures."""
+_GATEWAY = "PYSPARK_GATEWAY_PORT"
+"""Where PySpark, here or in a process started from here, finds a JVM instead of starting one."""
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A small local session with Spark's default meaning (ANSI)."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    log4j = Path(__file__).parents[1] / "predtrace" / "environment" / "log4j2.properties"
+    log4j = ROOT / "predtrace" / "environment" / "log4j2.properties"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -47,13 +55,46 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def plain_folder() -> Path:
+    """TPC-H tables at scale 0.01, made once and kept in the ignored data folder."""
+    from tpch.data import default_folder, generate
+
+    return generate(SCALE, ROOT / default_folder(SCALE))
+
+
+@pytest.fixture(scope="session")
+def twisted_folder(plain_folder: Path) -> Path:
+    """The same tables with duplicates, NULLs and other hard cases in them."""
+    from tpch.data import default_folder
+    from tpch.twist import twist
+
+    return twist(plain_folder, ROOT / default_folder(SCALE, twisted=True))
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, so that ``-m 'not spark'`` runs without a JVM."""
+    """Mark tests by the fixtures that they use, so that nobody has to remember it."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
+        for fixture in _MARKS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(_MARKS[fixture])
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
-    config.addinivalue_line("markers", "spark: needs a Spark session (Java)")
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let no JVM be started, by the test or by a process of its own, unless it is marked."""
+    if item.get_closest_marker("spark"):
+        os.environ.pop(_GATEWAY, None)
+    else:
+        os.environ[_GATEWAY] = f"{item.nodeid} starts a JVM: mark it spark"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Let no test with random examples pass that compared few of them."""
+    if not hasattr(pyfuncitem.obj, "hypothesis"):
+        return (yield)
+    from tests.strategies.compared import enough_compared
+
+    with enough_compared(pyfuncitem.obj):
+        return (yield)

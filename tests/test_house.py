@@ -61,7 +61,7 @@ def test_links_in_the_docs_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "docs"])
+@pytest.mark.parametrize("target", ["demo", "quick", "test", "docs"])
 def test_make_knows_its_targets(target: str) -> None:
     result = subprocess.run(
         ["make", "--dry-run", target], capture_output=True, text=True, cwd=ROOT, check=False

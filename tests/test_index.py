@@ -101,15 +101,16 @@ def check_index(pipeline: Pipeline) -> None:
         job, references = make_job(Path(folder), pipeline)
         rows = references[0].distinct_rows()
         for aggregates, reference in zip(("minimal", "whole"), references, strict=True):
-            job.build_index(aggregates=aggregates)
-            answer = job.lineage([*rows, rows[0]], mode="indexed", aggregates=aggregates)
+            choices: dict[str, Any] = {"aggregates": aggregates, "engine": "duckdb"}
+            job.build_index(**choices)
+            answer = job.lineage([*rows, rows[0]], mode="indexed", **choices)
             check_answer(answer, reference, graph, rows)
-            one = job.lineage(rows[-1], mode="indexed", aggregates=aggregates)
+            one = job.lineage(rows[-1], mode="indexed", **choices)
             for scan, several in zip(one.scans, answer.scans, strict=True):
                 asked = several.row_ids()
                 last = asked.filter(pa.compute.equal(asked["target"], len(rows) - 1))
                 assert scan.row_ids()["row"].to_pylist() == last["row"].to_pylist()
-                stored = job.lineage(rows[-1], mode="stored", aggregates=aggregates)
+                stored = job.lineage(rows[-1], mode="stored", **choices)
                 assert scan.label == stored.scan(scan.table, scan.occurrence).label
             if answer.label == "precise":
                 links = links_of(job, reference)

@@ -51,6 +51,7 @@ def check_on_duckdb(pipeline: Pipeline) -> None:
                         event(f"refused: {mode}")
 
 
+@pytest.mark.slow
 @given(pipeline=pipelines(operators=5))
 @settings(max_examples=count(40))
 def test_duckdb_answers_as_the_reference(pipeline: Pipeline) -> None:

@@ -42,6 +42,7 @@ def check_plan(pipeline: Pipeline, plan: LineagePlan, reference: ReferenceResult
                 assert answer.rows == expected[node], f"too many rows called precise: {where}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
 @given(pipeline=pipelines())
 @settings(max_examples=count(250))
@@ -55,6 +56,7 @@ def test_plans_give_the_reference_lineage(aggregates: str, pipeline: Pipeline) -
     check_plan(pipeline, plan, reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
 @given(pipeline=pipelines(operators=4))
 @settings(max_examples=count(250))

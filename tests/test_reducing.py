@@ -90,6 +90,7 @@ def check_reduced(pipeline: Pipeline, *, numbered: bool) -> None:
                 check_answer(answer, reference, graph, rows if len(asked) > 1 else asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbered", [True, False])
 @given(pipeline=pipelines(operators=5))
 @settings(max_examples=count(15))

@@ -1,4 +1,7 @@
-"""The command line on real data: `run` with Spark, then `lineage` without it."""
+"""The command line on real data: `run` with Spark, then `lineage` without it.
+
+All commands that start Spark and stop it run one after the other in one process, whose JVM stays.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from predtrace.cli.app import app
 from predtrace.environment.local_spark import query, register_tables
 from predtrace.errors import PredTraceError, SourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
 QUERY = """
 SELECT o_priority, count(*) AS order_count
 FROM orders
@@ -27,8 +33,32 @@ ORDER BY o_priority;
 """
 
 
+_COMMANDS = """
+import contextlib, io, json, sys
+from pyspark import SparkContext
+from predtrace.cli import main
+
+for arguments in json.load(sys.stdin):
+    sys.argv = ["predtrace", *arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, arguments
+    assert SparkContext._active_spark_context is None, arguments
+    print(json.dumps(said.getvalue()))
+"""
+
+
 def predtrace(*arguments: object, code: int = 0) -> str:
-    """Run the command in a process of its own; its stdout (its stderr if it has to fail)."""
+    """Run a command without Spark; its stdout (its stderr if it has to fail)."""
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == code, result.output
+    return result.stderr if code else result.stdout
+
+
+def predtrace_process(*arguments: object, code: int = 0) -> str:
+    """Run a command in a process of its own."""
     command = [sys.executable, "-m", "predtrace.cli", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == code, result.stderr
@@ -49,17 +79,32 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def job(tables: Path) -> dict[str, Any]:
+def told(tables: Path) -> dict[str, str]:
+    """What the commands that start Spark say."""
+    given = [tables / "query.sql", "--tables", tables]
+    commands = {
+        "run": ["run", *given, "--store", tables / "lineage", "--format", "json"],
+        "late": ["run", *given, "--store", tables / "late", "--keep", "late", "--format", "json"],
+        "record": ["record", *given, "--store", tables / "recorded", "--format", "json"],
+        "explain": ["explain", *given],
+    }
+    texts = json.dumps([list(map(str, arguments)) for arguments in commands.values()])
+    command = [sys.executable, "-c", _COMMANDS]
+    result = subprocess.run(command, input=texts, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return dict(zip(commands, map(json.loads, result.stdout.splitlines()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def job(told: dict[str, str]) -> dict[str, Any]:
     """What `run --format json` says."""
-    arguments = ["run", tables / "query.sql", "--tables", tables, "--store", tables / "lineage"]
-    found: dict[str, Any] = json.loads(predtrace(*arguments, "--format", "json"))
+    found: dict[str, Any] = json.loads(told["run"])
     return found
 
 
-def lineage(tables: Path, *arguments: object, code: int = 0) -> Any:
+def lineage(tables: Path, *arguments: object) -> Any:
     store = ["--store", tables / "lineage"]
-    text = predtrace("lineage", "latest", *store, *arguments, "--format", "json", code=code)
-    return text if code else json.loads(text)
+    return json.loads(predtrace("lineage", "latest", *store, *arguments, "--format", "json"))
 
 
 def rows(answer: Any, scan: str) -> list[list[Any]]:
@@ -96,7 +141,7 @@ def test_lineage_by_row(tables: Path, job: dict[str, Any], row: str) -> None:
 def test_lineage_as_text_and_parquet(tables: Path, job: dict[str, Any], tmp_path: Path) -> None:
     arguments = ["lineage", job["id"], "--store", tables / "lineage"]
     target = ["--where", "o_priority = 'high'", "--out", tmp_path / "out"]
-    text = predtrace(*arguments, *target)
+    text = predtrace_process(*arguments, *target)
     assert "orders: 1 row, precise" in text
     assert pq.read_table(tmp_path / "out" / "items").num_rows == 2
 
@@ -120,23 +165,22 @@ def test_a_target_that_is_not_in_the_output(tables: Path, job: dict[str, Any]) -
 
 
 def test_an_unknown_column_is_one_line(tables: Path, job: dict[str, Any]) -> None:
-    error = lineage(tables, "--where", "nonsense = 1", code=1)
+    arguments = ["lineage", "latest", "--store", tables / "lineage", "--where", "nonsense = 1"]
+    error = predtrace_process(*arguments, "--format", "json", code=1)
     assert "nonsense" in error
     assert error.count("\n") == 1
 
 
-def test_a_late_run_is_stored_before_spark_stops(tables: Path) -> None:
-    arguments = ["run", tables / "query.sql", "--tables", tables, "--store", tables / "late"]
-    found = json.loads(predtrace(*arguments, "--keep", "late", "--format", "json"))
+def test_a_late_run_is_stored_before_spark_stops(tables: Path, told: dict[str, str]) -> None:
+    found = json.loads(told["late"])
     assert [stored["rows"] for stored in found["stored"]]
     (listed,) = json.loads(predtrace("jobs", "--store", tables / "late", "--format", "json"))
     assert listed["id"] == found["id"]
 
 
-def test_a_query_that_ran_before_is_recorded_and_asked(tables: Path) -> None:
+def test_a_query_that_ran_before_is_recorded_and_asked(tables: Path, told: dict[str, str]) -> None:
     store = ["--store", tables / "recorded"]
-    arguments = [tables / "query.sql", "--tables", tables, *store]
-    found = json.loads(predtrace("record", *arguments, "--format", "json"))
+    found = json.loads(told["record"])
     (listed,) = json.loads(predtrace("jobs", *store, "--format", "json"))
     assert (listed["id"], listed["rows"]) == (found["id"], None)
     target = ["--where", "o_priority = 'high'", "--format", "json"]
@@ -145,10 +189,9 @@ def test_a_query_that_ran_before_is_recorded_and_asked(tables: Path) -> None:
     assert rows(answer, "items") == [[1, True], [1, True]]
 
 
-def test_explain(tables: Path) -> None:
-    text = predtrace("explain", tables / "query.sql", "--tables", tables)
-    assert "semi join" in text
-    assert "Stored intermediates" in text
+def test_explain(told: dict[str, str]) -> None:
+    assert "semi join" in told["explain"]
+    assert "Stored intermediates" in told["explain"]
 
 
 def test_a_query_that_spark_refuses(spark: SparkSession, tables: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,6 +32,14 @@ ours, theirs = socket.socketpair()
 print("ready", flush=True)
 ours.makefile("rb").readline()
 """
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Processes inherit that interrupts are ignored, as by a shell's jobs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(process: subprocess.Popen[str], patience: float) -> int:

@@ -1,4 +1,4 @@
-"""TPC-H data at scale 0.01, plain and twisted, made once and kept in the ignored data folder."""
+"""TPC-H data at scale 0.01, plain and twisted, and DuckDB databases of them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tpch.data import default_folder, generate
 from tpch.database import open_database
-from tpch.twist import twist
-
-ROOT = Path(__file__).parents[2]
-SCALE = 0.01
-
-
-@pytest.fixture(scope="session")
-def plain_folder() -> Path:
-    return generate(SCALE, ROOT / default_folder(SCALE))
-
-
-@pytest.fixture(scope="session")
-def twisted_folder(plain_folder: Path) -> Path:
-    return twist(plain_folder, ROOT / default_folder(SCALE, twisted=True))
 
 
 @pytest.fixture(scope="session", params=["plain", "twisted"])

@@ -129,6 +129,7 @@ def check_perm(pipeline: Pipeline, aggregates: str, choice: int) -> None:
             assert traced == {**{scan: set() for scan in answer}, only: answer[only]}
 
 
+@pytest.mark.slow
 @given(
     pipeline=pipelines(operators=5),
     aggregates=st.sampled_from(["minimal", "whole"]),
@@ -266,6 +267,7 @@ OURS = ("stored", "replayed", "refined", "indexed", "naive")
 FILES = pytest.mark.parametrize("subject", [1, 3], indirect=True, ids=["one file", "three files"])
 
 
+@pytest.mark.slow
 @FILES
 def test_all_systems_answer_alike(subject: Subject) -> None:
     figures = meter(subject, list(DEFAULT)[1:]).measure()

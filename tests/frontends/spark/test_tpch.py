@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,8 @@ from predtrace.frontends.spark import read_pipeline
 from pushdown import operators as ops
 from symbolic.expr import TRUE
 from tests.frontends.spark.test_execute import everywhere
+from tpch.check import register_tables
+from tpch.data import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,18 +32,11 @@ SCANS = {
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def tables(spark: SparkSession, plain_folder: Path) -> Iterator[None]:
     """TPC-H data at scale 0.01 behind temp views."""
-    folder = tmp_path_factory.mktemp("tpch")
-    program = Path(sys.executable).with_name("tpchgen-cli")
-    subprocess.run(
-        [program, "parquet", "-s", "0.01", "--output-dir", folder], check=True, capture_output=True
-    )
-    names = [path.stem for path in folder.glob("*.parquet")]
-    for name in names:
-        spark.read.parquet(str(folder / f"{name}.parquet")).createOrReplaceTempView(name)
+    register_tables(spark, plain_folder)
     yield
-    for name in names:
+    for name in TABLES:
         spark.catalog.dropTempView(name)
 
 
