@@ -275,9 +275,15 @@ class _Renaming:
     def __init__(self) -> None:
         self._columns: dict[int, int] = {}
         self._params: dict[int, int] = {}
+        self._known: dict[Expr, Expr] = {}
 
     def __call__(self, expr: Expr) -> Expr:
-        return transform(expr, self._change)
+        if isinstance(expr, Call) and expr.function == "and":
+            # The terms of the predicate above come again below it.
+            return Call("and", tuple(map(self, expr.args)), expr.type, expr.nullable)
+        if expr not in self._known:
+            self._known[expr] = transform(expr, self._change)
+        return self._known[expr]
 
     def column(self, column: Column) -> Column:
         number = self._columns.setdefault(column.id, len(self._columns))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Union
 
@@ -156,21 +157,28 @@ def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
     >>> conjuncts(TRUE)
     ()
     """
+    if isinstance(predicate, Call) and predicate.function == "and":
+        return _conjuncts(predicate)
+    return () if isinstance(predicate, Literal) and predicate == TRUE else (predicate,)
+
+
+@functools.lru_cache(maxsize=50_000)
+def _conjuncts(predicate: Expr) -> tuple[Expr, ...]:
     found: dict[Expr, None] = {}
     stack = [predicate]
     while stack:
         term = stack.pop()
         if isinstance(term, Call) and term.function == "and":
             stack.extend(reversed(term.args))
-        elif term != TRUE:
+        elif not isinstance(term, Literal) or term != TRUE:
             found.setdefault(term)
     return tuple(found)
 
 
 def conjunction(*terms: Expr) -> Expr:
     """AND of the terms, flattened; TRUE when there are none, FALSE when one is."""
-    flat = tuple(dict.fromkeys(part for term in terms for part in conjuncts(term)))
-    if FALSE in flat:
+    flat = tuple(dict.fromkeys(itertools.chain.from_iterable(map(conjuncts, terms))))
+    if any(isinstance(term, Literal) and term == FALSE for term in flat):
         return FALSE
     if len(flat) > 1:
         return Call("and", flat, BOOLEAN)
@@ -201,22 +209,38 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def columns_of(*exprs: Expr) -> frozenset[Column]:
     """The columns that the expressions read."""
-    return frozenset(node for expr in exprs for node in walk(expr) if isinstance(node, Column))
+    if len(exprs) == 1:
+        return _columns_of(exprs[0])
+    return frozenset().union(*map(_columns_of, exprs))
+
+
+@functools.lru_cache(maxsize=50_000)
+def _columns_of(expr: Expr) -> frozenset[Column]:
+    return frozenset(node for node in walk(expr) if isinstance(node, Column))
 
 
 def column_ids(*exprs: Expr) -> frozenset[int]:
     """The ids of the columns that the expressions read."""
+    if len(exprs) == 1:
+        return _column_ids(exprs[0])
     return frozenset().union(*map(_column_ids, exprs))
 
 
 @functools.lru_cache(maxsize=50_000)
 def _column_ids(expr: Expr) -> frozenset[int]:
-    return frozenset(node.id for node in walk(expr) if isinstance(node, Column))
+    return frozenset(column.id for column in _columns_of(expr))
 
 
 def params_of(*exprs: Expr) -> frozenset[Param]:
     """The parameters that the expressions read."""
-    return frozenset(node for expr in exprs for node in walk(expr) if isinstance(node, Param))
+    if len(exprs) == 1:
+        return _params_of(exprs[0])
+    return frozenset().union(*map(_params_of, exprs))
+
+
+@functools.lru_cache(maxsize=50_000)
+def _params_of(expr: Expr) -> frozenset[Param]:
+    return frozenset(node for node in walk(expr) if isinstance(node, Param))
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:

@@ -8,6 +8,7 @@ columns only those stay that the lookup or the pushdown below needs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -47,6 +48,7 @@ class IntermediateChooser:
         self._pushdown = pushdown
         self._graph = pushdown.graph
         self._sizes = sizes
+        self._known_equal: dict[int, dict[int, frozenset[int]]] = {}
         self._known_failing: dict[tuple[int, tuple[Column, ...], Expr], frozenset[int]] = {}
 
     def choose(self, failing: int, above: Mapping[int, Expr], top: int) -> Choice | None:
@@ -108,8 +110,8 @@ class IntermediateChooser:
         the keys of joins there stay without being asked. The others are tried one by one.
         """
         visits = self._visits(node, kept, above)
-        equal = equal_columns(self._graph, node)
-        staying = column_ids(above) | _certain(self._graph, visits, kept, equal)
+        equal = self._equal(node)
+        staying = column_ids(above) | self._certain(visits, kept, equal)
         reached = frozenset().union(
             *(equal.get(c, {c}) for v in visits for c in _wanted(self._graph, v.node))
         )
@@ -158,7 +160,7 @@ class IntermediateChooser:
 
         Kept `apart`, every needed column that is there stands for itself alone.
         """
-        equal = equal_columns(self._graph, node)
+        equal = self._equal(node)
         available = {column.id: column for column in self._graph.output(node)}
         kept = {column: available[column] for column in available if column in looked_up}
         for operator in self._graph.top_down(node):
@@ -177,33 +179,39 @@ class IntermediateChooser:
         output = self._graph.output(node)
         return tuple(kept.values()) or tuple(sorted(output, key=lambda c: width(c.type))[:1])
 
+    def _certain(
+        self, visits: Iterable[Visit], kept: Iterable[Column], equal: Mapping[int, frozenset[int]]
+    ) -> frozenset[int]:
+        """The kept columns that alone pin the key of an equality join that loses nothing.
 
-def _certain(
-    graph: OperatorGraph,
-    visits: Iterable[Visit],
-    kept: Iterable[Column],
-    equal: Mapping[int, frozenset[int]],
-) -> frozenset[int]:
-    """The kept columns that alone pin the key of an equality join that loses nothing.
+        Without it a row with another key, that has no partner, could not be told apart.
+        """
+        joins = [
+            operator
+            for visit in visits
+            if visit.precise
+            and isinstance(operator := self._graph[visit.node], (InnerJoin, SemiJoin))
+        ]
+        pins: set[int] = set()
+        for term in (term for join in joins for term in conjuncts(join.condition)):
+            match term:
+                case Call(function="eq", args=(Column(id=left), Column(id=right))):
+                    keys = equal.get(left, frozenset((left,))) | {left, right}
+                    found = [column.id for column in kept if column.id in keys]
+                    if len(found) == 1 and keys.isdisjoint(self._constant):
+                        pins.update(found)
+        return frozenset(pins)
 
-    Without it a row with another key, that has no partner, could not be told apart.
-    """
-    joins = [
-        operator
-        for visit in visits
-        if visit.precise and isinstance(operator := graph[visit.node], (InnerJoin, SemiJoin))
-    ]
-    conditions = [getattr(operator, "condition", TRUE) for operator in graph.operators()]
-    constant = frozenset(column for term in conditions for column in pinned_columns(term))
-    pins: set[int] = set()
-    for term in (term for join in joins for term in conjuncts(join.condition)):
-        match term:
-            case Call(function="eq", args=(Column(id=left), Column(id=right))):
-                keys = equal.get(left, frozenset((left,))) | {left, right}
-                found = [column.id for column in kept if column.id in keys]
-                if len(found) == 1 and keys.isdisjoint(constant):
-                    pins.update(found)
-    return frozenset(pins)
+    @functools.cached_property
+    def _constant(self) -> frozenset[int]:
+        """The columns that some condition equates with a constant."""
+        conditions = [getattr(operator, "condition", TRUE) for operator in self._graph.operators()]
+        return frozenset(column for term in conditions for column in pinned_columns(term))
+
+    def _equal(self, node: int) -> dict[int, frozenset[int]]:
+        if node not in self._known_equal:
+            self._known_equal[node] = equal_columns(self._graph, node)
+        return self._known_equal[node]
 
 
 def _wanted(graph: OperatorGraph, node: int) -> frozenset[int]:
