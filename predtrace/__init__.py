@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from predtrace.api import JobHandle, Trace, open_job, trace
+    from predtrace.environment.local_spark import local_session
     from predtrace.errors import (
         EngineError,
         EnvironmentError_,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("JobHandle", "Trace", "open_job", "trace"), "predtrace.api"),
     "Lineage": "predtrace.lineage.answer",
+    "local_session": "predtrace.environment.local_spark",
     **dict.fromkeys(
         (
             "EngineError",
@@ -60,6 +62,7 @@ __all__ = [
     "TargetError",
     "Trace",
     "UnsupportedOperatorError",
+    "local_session",
     "open_job",
     "trace",
 ]

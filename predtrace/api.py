@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from predtrace.durable.checksums import FINGERPRINTS, FULL, QUICK
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.environment.sessions import is_running
 from predtrace.errors import NonDeterministicError, PredTraceError
@@ -24,6 +23,8 @@ from predtrace.lineage.answer import Lineage
 from predtrace.lineage.ask import ask
 from predtrace.lineage.engine_choice import check_engine
 from predtrace.maintenance.commit import Commit
+from predtrace.vocabulary import AUTO, BOTH, FULL, INLINE, LATE, NONE, QUICK, Fingerprint, Keep
+from pushdown.readings import MINIMAL, WHOLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from pushdown.graph import OperatorGraph
     from pushdown.operators import Origin
 
-_READINGS = {"minimal": ("minimal",), "whole": ("whole",), "both": ("minimal", "whole")}
-_KEEPS = ("inline", "late", "none")
+_READINGS = {**{reading: (reading,) for reading in (MINIMAL, WHOLE)}, BOTH: (MINIMAL, WHOLE)}
 
 
 @reads_deep_trees
@@ -72,16 +72,16 @@ class Trace:
     @property
     def plans(self) -> dict[str, LineagePlan]:
         """The lineage plans for both readings of min and max: ``minimal`` and ``whole``."""
-        return {aggregates: self.plan(aggregates) for aggregates in _READINGS["both"]}
+        return {aggregates: self.plan(aggregates) for aggregates in _READINGS[BOTH]}
 
     @property
     def inference_seconds(self) -> float:
         """What inferring the ``minimal`` plan took."""
-        self.plan("minimal")
-        return self._seconds["minimal"]
+        self.plan(MINIMAL)
+        return self._seconds[MINIMAL]
 
     @reads_deep_trees
-    def plan(self, aggregates: str = "minimal") -> LineagePlan:
+    def plan(self, aggregates: str = MINIMAL) -> LineagePlan:
         """The lineage plan for one reading of min and max."""
         (reading,) = _readings(aggregates, one=True)
         if reading not in self._plans:
@@ -93,7 +93,7 @@ class Trace:
             self._seconds[reading] = time.perf_counter() - started
         return self._plans[reading]
 
-    def explain(self, aggregates: str = "minimal") -> Explanation:
+    def explain(self, aggregates: str = MINIMAL) -> Explanation:
         """Per operator the predicates and the verdict, and what is stored and why.
 
         With ``both`` the plan for ``minimal`` is shown.
@@ -107,8 +107,8 @@ class Trace:
     def run(
         self,
         store: str | os.PathLike[str],
-        keep: str = "inline",
-        aggregates: str = "minimal",
+        keep: str = INLINE,
+        aggregates: str = MINIMAL,
         keep_output: bool = True,
         fingerprint: str = QUICK,
     ) -> JobHandle:
@@ -126,13 +126,13 @@ class Trace:
         pipeline was read; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
-        if keep not in _KEEPS:
+        if keep not in list(Keep):
             raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
-        if fingerprint not in FINGERPRINTS:
+        if fingerprint not in list(Fingerprint):
             raise PredTraceError(f"fingerprint is 'quick' or 'full', not {fingerprint!r}")
         self._pipeline.check_runnable()
         plans = [self.plan(reading) for reading in _readings(aggregates)]
-        cuts = [item for plan in plans for item in plan.intermediates if keep != "none"]
+        cuts = [item for plan in plans for item in plan.intermediates if keep != NONE]
         sources = self._pipeline.sources
         job_store = JobStore(store)
         writer = job_store.begin()
@@ -148,7 +148,7 @@ class Trace:
     def record(
         self,
         store: str | os.PathLike[str],
-        aggregates: str = "minimal",
+        aggregates: str = MINIMAL,
         fingerprint: str = QUICK,
     ) -> JobHandle:
         """Keep the pipeline in `store` as a job that ran before; nothing is run.
@@ -163,7 +163,7 @@ class Trace:
                 "write the values of that time in their place"
             )
         return self.run(
-            store, keep="none", aggregates=aggregates, keep_output=False, fingerprint=fingerprint
+            store, keep=NONE, aggregates=aggregates, keep_output=False, fingerprint=fingerprint
         )
 
     def _run(
@@ -179,10 +179,10 @@ class Trace:
         # Absolute, because the process may change its working directory before late
         # results are stored, or before a DataFrame over these files is read.
         folder = writer.folder.resolve()
-        splitting = "late" if keep == "late" else "inline"
+        splitting = LATE if keep == LATE else INLINE
         result = self._pipeline.run(folder, cuts, splitting, keep_output)
         work = Commit(self._pipeline, sources, writer, plans, keep, result, started)
-        if keep == "late" and any(cut.node not in result.intermediates for cut in cuts):
+        if keep == LATE and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
             return JobHandle(
                 writer.id,
@@ -207,7 +207,7 @@ class Trace:
 def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:
     found = _READINGS.get(aggregates)
     if found is None or (one and len(found) > 1):
-        allowed = " or ".join(repr(name) for name in _READINGS if not one or name != "both")
+        allowed = " or ".join(repr(name) for name in _READINGS if not one or name != BOTH)
         raise PredTraceError(f"aggregates is {allowed}, not {aggregates!r}")
     return found
 
@@ -325,8 +325,8 @@ class JobHandle:
     def lineage(
         self,
         target: Any,
-        mode: str = "auto",
-        engine: str = "auto",
+        mode: str = AUTO,
+        engine: str = AUTO,
         aggregates: str | None = None,
         spark: SparkSession | None = None,
     ) -> Lineage:
@@ -349,7 +349,7 @@ class JobHandle:
 
     @reads_deep_trees
     def build_intermediates(
-        self, engine: str = "auto", spark: SparkSession | None = None
+        self, engine: str = AUTO, spark: SparkSession | None = None
     ) -> JobHandle:
         """Store now, from unchanged sources, the intermediate results that the job lacks.
 
@@ -371,7 +371,7 @@ class JobHandle:
         scans: Collection[str] | None = None,
         aggregates: str | None = None,
         limit: int | None = None,
-        engine: str = "auto",
+        engine: str = AUTO,
         spark: SparkSession | None = None,
         steps: Steps | None = None,
         rebuild: bool = False,
@@ -414,7 +414,7 @@ class JobHandle:
         where: str | None = None,
         rows: Any = None,
         aggregates: str | None = None,
-        engine: str = "auto",
+        engine: str = AUTO,
         spark: SparkSession | None = None,
     ) -> Reached:
         """The output rows that source rows reach, looked up in the job's row-id index.

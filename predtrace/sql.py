@@ -17,6 +17,7 @@ from sqlglot import exp
 from predtrace.engines.base import TARGET, physical_name
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.process import database
 from predtrace.engines.duckdb.source import source_relation
 from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.source import literal_address
@@ -27,7 +28,7 @@ from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
 from predtrace.index.numbering import RowNumbers
-from predtrace.jobs.model import Source
+from predtrace.jobs.model import EngineSettings, Source
 from symbolic.expr import Column
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ __all__ = [
     "SPARK_DIALECT",
     "TARGET",
     "Dialect",
+    "EngineSettings",
     "RowNumbers",
+    "Source",
+    "database",
     "duckdb_relation",
     "number",
     "physical_name",

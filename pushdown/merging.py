@@ -10,12 +10,14 @@ floats that the predicate reads stays by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from pushdown.obligations import Obligation
 from pushdown.operators import AggregateCall, Aggregation, Assignment, Distinct, GroupBy, Union_
-from pushdown.rules.base import WHOLE, Context
+from pushdown.readings import WHOLE
+from pushdown.rules.base import Context
 from pushdown.rules.groups import attains
 from symbolic.expr import (
     FALSE,
@@ -32,9 +34,6 @@ from symbolic.expr import (
     substitute,
 )
 from symbolic.types import LONG, same_if_equal
-
-if TYPE_CHECKING:
-    from pushdown.abstraction import Obligation
 
 
 def replaced(candidate: Expr, group: Collection[Expr], stand_in: Expr) -> Expr | None:

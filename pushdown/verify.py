@@ -27,10 +27,11 @@ from typing import Any
 
 import msgspec
 
-from pushdown.abstraction import LINEAGE, SUFFICIENT, Obligation, reduced
+from pushdown.obligations import LINEAGE, SUFFICIENT, Obligation
 from pushdown.operators import Operator
 from pushdown.rules import RULES
 from pushdown.rules.base import Context, OutputRow
+from pushdown.simplification import simplified
 from symbolic.encode import Encoder
 from symbolic.expr import FALSE, TRUE, Expr, conjunction, conjuncts
 from symbolic.logic import all_of, any_of, implies, same_term
@@ -52,7 +53,7 @@ class Pushed(msgspec.Struct, frozen=True):
     witnessed: tuple[bool, ...]
 
 
-class Question:
+class SolverQuestion:
     """One obligation put to the solver."""
 
     def __init__(self, obligation: Obligation) -> None:
@@ -178,7 +179,7 @@ def push(
         below = tuple(candidates[0] for candidates in proposals)
         return Pushed(below, (True,) * count, (False,) * count, (witnessed,) * count)
     obligation = Obligation(operator, above, proposals, context, witnessed, goal)
-    verdicts = _decided(reduced(obligation))
+    verdicts = _decided(simplified(obligation))
     if None in verdicts.chosen:
         return _complete_parts(obligation)
     return Pushed(
@@ -212,7 +213,9 @@ def lift(
         return TRUE
     proposals = tuple((predicate,) for predicate in below)
     with LOCK:
-        question = Question(Obligation(operator, candidate, proposals, context, witnessed=False))
+        question = SolverQuestion(
+            Obligation(operator, candidate, proposals, context, witnessed=False)
+        )
         if question.lifted(below, candidate) is Verdict.PROVED:
             return candidate
         return conjunction(
@@ -239,7 +242,7 @@ def _decided(obligation: Obligation) -> _Verdicts:
     """
     count = len(obligation.proposals)
     with LOCK:
-        question = Question(obligation)
+        question = SolverQuestion(obligation)
         first = [candidates[0] for candidates in obligation.proposals]
         if question.settled(first):
             witnessed = (obligation.witnessed,) * count
@@ -260,7 +263,7 @@ def forget() -> None:
 
 
 def _choose(
-    question: Question, index: int, candidates: tuple[Expr, ...]
+    question: SolverQuestion, index: int, candidates: tuple[Expr, ...]
 ) -> tuple[int | None, bool, bool]:
     best: int | None = None
     undecided = False
@@ -291,7 +294,7 @@ def _proved_in_general(kind: type[Operator], witnessed: bool) -> bool:
 def _complete_parts(obligation: Obligation) -> Pushed:
     """For candidates that are not complete: those of their conjuncts that are."""
     with LOCK:
-        question = Question(obligation)
+        question = SolverQuestion(obligation)
         parts: list[Expr] = []
         for index, candidates in enumerate(obligation.proposals):
             number, _, _ = _choose(question, index, candidates)
@@ -307,7 +310,7 @@ def _complete_parts(obligation: Obligation) -> Pushed:
     )
 
 
-def _complete_part(question: Question, index: int, candidate: Expr) -> Expr:
+def _complete_part(question: SolverQuestion, index: int, candidate: Expr) -> Expr:
     """The conjuncts that are complete: a conjunction is complete if each conjunct is."""
     return conjunction(
         *(term for term in conjuncts(candidate) if question.complete(index, term) is Verdict.PROVED)

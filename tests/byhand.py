@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import predtrace
-from predtrace.inference.plan import PRECISE, SUPERSET
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from tests.reference.answers import answered
 from tests.reference.values import row_key

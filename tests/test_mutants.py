@@ -282,7 +282,9 @@ def test_a_verifier_that_always_says_yes_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_witness_taken_for_granted_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify.Question, "contributing", lambda self: (True,) * len(self._tables))
+    monkeypatch.setattr(
+        verify.SolverQuestion, "contributing", lambda self: (True,) * len(self._tables)
+    )
     assert "outer join of a join" in noticed(OuterJoin)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import event, given, note, settings
 
 from predtrace.inference import infer
-from predtrace.inference.plan import PRECISE, SUPERSET, LineagePlan
+from predtrace.inference.plan import LineagePlan
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import FALSE, TRUE, Column, Expr, render

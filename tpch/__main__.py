@@ -18,7 +18,7 @@ from rich.console import Console
 from predtrace.errors import PredTraceError
 from tpch.cli import Data, Master, Queries, Scale, Twisted, each, make_data, query_numbers, session
 from tpch.measures.commands import add_commands
-from tpch.queries import read_query
+from tpch.running import run
 from tpch.tpcds.commands import app as tpcds
 
 if TYPE_CHECKING:
@@ -45,31 +45,7 @@ def make(
     Console().print(f"TPC-H tables at scale {sf:g}: {folder}", highlight=False, markup=False)
 
 
-@app.command()
-def run(
-    sf: Scale = 0.1,
-    queries: Queries = "1-22",
-    data: Data = None,
-    twisted: Twisted = False,
-    store: Annotated[Path, typer.Option("--store", help="Where the jobs go.")] = Path("lineage"),
-    keep: Annotated[str, typer.Option("--keep", help="inline or late.")] = "inline",
-    master: Master = "local[*]",
-) -> None:
-    """Run queries with lineage and keep the jobs."""
-    import predtrace
-    from tpch.check import register_tables, stored_bytes
-    from tpch.indexes import remember
-
-    numbers = query_numbers(queries)
-    folder = make_data(sf, data, twisted)
-    with session(master) as spark:
-        register_tables(spark, folder)
-        for number in numbers:
-            trace = predtrace.trace(spark.sql(read_query(number)))
-            job = trace.run(store=str(store), keep=keep)
-            remember(store, {number: job.id})
-            size = stored_bytes(job)
-            Console().print(f"Q{number}: job {job.id}, {size:,} bytes stored", highlight=False)
+app.command()(run)
 
 
 @app.command()

@@ -84,7 +84,7 @@ def query_numbers(text: str, known: Sequence[int] = NUMBERS, benchmark: str = "T
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
     """A Spark session on a master, stopped at the end."""
-    from predtrace.environment.local_spark import local_session
+    from predtrace import local_session
 
     with ExitStack() as stack:
         with Console(stderr=True).status("start Spark …"):

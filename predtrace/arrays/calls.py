@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from predtrace.arrays.basis import Basis, Prediction
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.relation import CellRelation, LineageTable
-from predtrace.arrays.reuse.basis import Basis, Prediction
 from predtrace.arrays.signatures import CallSignature, as_json
 from predtrace.errors import ArrayLineageError
 from predtrace.packed.boxes import Shape

@@ -13,8 +13,8 @@ import re
 
 import msgspec
 
+from predtrace.arrays.basis import Basis
 from predtrace.arrays.quality import Quality
-from predtrace.arrays.reuse.basis import Basis
 from predtrace.errors import ArrayFormatError
 
 FORMAT = "predtrace arrays"

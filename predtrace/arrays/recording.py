@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from predtrace.arrays.basis import Basis
 from predtrace.arrays.catalogue import ArrayEntry, LineageEntry, OperationEntry
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
-from predtrace.arrays.reuse.basis import Basis
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import typer
 
 from predtrace.errors import PredTraceError
 from predtrace.text.printable import printable
+from predtrace.vocabulary import Aggregates, Engine, Fingerprint, Keep, Mode, RunAggregates
 
 app = typer.Typer(
     name="predtrace",
@@ -43,55 +44,6 @@ class AnswerFormat(StrEnum):
     table = "table"
     json = "json"
     parquet = "parquet"
-
-
-class Keep(StrEnum):
-    """When intermediates are stored: while the pipeline runs, after its result, or not at all."""
-
-    inline = "inline"
-    late = "late"
-    none = "none"
-
-
-class Aggregates(StrEnum):
-    """The reading of min and max: attaining rows, or whole groups."""
-
-    minimal = "minimal"
-    whole = "whole"
-
-
-class RunAggregates(StrEnum):
-    """The readings of min and max that a job is made for."""
-
-    minimal = "minimal"
-    whole = "whole"
-    both = "both"
-
-
-class Fingerprint(StrEnum):
-    """What later questions compare of the sources' content: a sample, or all bytes."""
-
-    quick = "quick"
-    full = "full"
-
-
-class Mode(StrEnum):
-    """How the answer is computed; auto takes what is there."""
-
-    auto = "auto"
-    indexed = "indexed"
-    stored = "stored"
-    refined = "refined"
-    replayed = "replayed"
-    naive = "naive"
-
-
-class Engine(StrEnum):
-    """What selects the rows; auto takes duckdb where it is exact."""
-
-    auto = "auto"
-    duckdb = "duckdb"
-    spark = "spark"
 
 
 QueryFile = Annotated[

@@ -65,6 +65,7 @@ def list_jobs(store: Path, *, as_json: bool) -> None:
 def examine(store: Path, *, with_spark: bool, as_json: bool) -> bool:
     """`predtrace doctor`: print all checks; whether none failed."""
     from predtrace.environment import doctor
+    from predtrace.environment.java import FAILED
 
     found = doctor.checks(str(store))
     if with_spark:
@@ -74,7 +75,7 @@ def examine(store: Path, *, with_spark: bool, as_json: bool) -> bool:
         write_json([msgspec.to_builtins(check) for check in found])
     else:
         _print_checks(found)
-    return all(check.status != doctor.FAILED for check in found)
+    return all(check.status != FAILED for check in found)
 
 
 def stored_data(item: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from predtrace.cli.jobs import stored_data
 from predtrace.environment.doctor import require_store
 from predtrace.jobs.store import JobStore, JobSummary
 from predtrace.text.layout import counted, size
+from predtrace.vocabulary import LATE
+from pushdown.readings import MINIMAL, WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +48,7 @@ def run_query(
             )
         with progress.step("read the output"):
             output = _first_output_rows(handle, limit)
-        if keep == "late":
+        if keep == LATE:
             # Spark must not stop before everything is stored.
             with progress.step("store what lineage needs"):
                 handle.wait()
@@ -127,7 +129,7 @@ def _traced(
 ) -> Iterator[Trace]:
     """The query with a lineage plan, in a Spark session that lasts as long as the block."""
     import predtrace
-    from predtrace.environment.local_spark import read_query, tables_in
+    from predtrace.frontends.spark.queries import read_query, tables_in
 
     # What is wrong with the files is told before Spark is started.
     text = read_query(query_file)
@@ -136,7 +138,7 @@ def _traced(
         frame = _frame(progress, spark, text, query_file, tables)
         with progress.step("infer the lineage plan"):
             trace = predtrace.trace(frame, spark)
-            trace.plan("whole" if aggregates == "whole" else "minimal")
+            trace.plan(WHOLE if aggregates == WHOLE else MINIMAL)
         yield trace
 
 
@@ -144,7 +146,8 @@ def _traced(
 def _session(progress: Progress, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from contextlib import ExitStack
 
-    from predtrace.environment.local_spark import local_session, spark_errors
+    from predtrace.environment.local_spark import local_session
+    from predtrace.frontends.spark.queries import spark_errors
 
     with ExitStack() as stack:
         with progress.step("start Spark"):
@@ -156,7 +159,7 @@ def _session(progress: Progress, settings: Mapping[str, str]) -> Iterator[SparkS
 def _frame(
     progress: Progress, spark: SparkSession, text: str, query_file: Path, tables: Path
 ) -> Any:
-    from predtrace.environment.local_spark import query, register_tables
+    from predtrace.frontends.spark.queries import query, register_tables
 
     with progress.step("read the tables"):
         register_tables(spark, tables, text)

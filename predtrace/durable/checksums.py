@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, TypeAlias
 
-QUICK, FULL = "quick", "full"
-FINGERPRINTS = (QUICK, FULL)
+from predtrace.vocabulary import FULL, QUICK
 
 _State: TypeAlias = tuple[int, int, int, int, int]
 _BLOCK = 1 << 20

@@ -9,46 +9,31 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
-import msgspec
+from predtrace.environment.java import (
+    FAILED,
+    OK,
+    WARNING,
+    Check,
+    java,
+    java_modules,
+    output_of,
+)
+from predtrace.environment.local_spark import local_session
+from predtrace.errors import PredTraceError, StoreError
 
-from predtrace.errors import EnvironmentError_, PredTraceError, StoreError
-
-JAVA_AT_LEAST = 17
 PYTHON_AT_LEAST = (3, 11)
 MEMORY_AT_LEAST = 2_000_000_000
-INSTALL_JAVA = (
-    f"install Java {JAVA_AT_LEAST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jdk; "
-    "macOS: brew install openjdk@17) or set JAVA_HOME"
-)
-OK, WARNING, FAILED = "ok", "warning", "failed"
-
-
-class Check(msgspec.Struct, frozen=True):
-    """The result of one check: `status` is ok, warning or failed; `remedy` says what to do."""
-
-    name: str
-    status: str
-    found: str
-    remedy: str = ""
 
 
 def checks(store: str = "lineage") -> list[Check]:
     """All checks that need no Spark session. `store` is where jobs would be kept."""
     return [*(check() for check in _CHECKS), store_at(store)]
-
-
-def require_java() -> None:
-    """Raise EnvironmentError_ if no usable Java is there, before Spark fails at length."""
-    check = java()
-    if check.status == FAILED:
-        raise EnvironmentError_(f"{check.found}: {check.remedy}")
 
 
 def require_store(store: Path) -> None:
@@ -65,48 +50,12 @@ def python() -> Check:
     return Check("Python", OK if good else FAILED, version, "" if good else "install Python 3.11+")
 
 
-def java_command() -> str | None:
-    """The `java` that Spark would start: that of JAVA_HOME, else the one on the path."""
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else shutil.which("java")
-
-
-def java() -> Check:
-    """Java, and whether it is new enough for Spark."""
-    command = java_command()
-    if command is None:
-        return Check("Java", FAILED, "Java was not found", INSTALL_JAVA)
-    text = _output([command, "-version"])
-    version = re.search(r'version "(\d+)([^"]*)"', text)
-    if version is None:
-        return Check("Java", FAILED, f"{command} does not run", INSTALL_JAVA)
-    # Up to Java 8 the version was written as 1.8
-    major = int(version[1]) if version[1] != "1" else int(version[2].split(".")[1])
-    found = f"{version[1]}{version[2]} ({command})"
-    if major < JAVA_AT_LEAST:
-        return Check("Java", FAILED, f"Java {found} is too old", INSTALL_JAVA)
-    return Check("Java", OK, found)
-
-
-def java_modules() -> Check:
-    """Spark 4 loads a module that some cut-down Java packages lack."""
-    name, module = "Java modules", "jdk.incubator.vector"
-    command = java_command()
-    if command is None:
-        return Check(name, FAILED, "Java was not found", INSTALL_JAVA)
-    if module in _output([command, "--list-modules"]):
-        return Check(name, OK, module)
-    return Check(
-        name, FAILED, f"{module} is missing", "install a complete JDK, e.g. openjdk-17-jdk"
-    )
-
-
 def workers() -> Check:
     """The Python that Spark starts for Python functions must be this one's version."""
     name, chosen = "Python workers", os.environ.get("PYSPARK_PYTHON")
     if chosen is None:
         return Check(name, OK, f"{sys.executable} (predtrace sets PYSPARK_PYTHON)")
-    version = _output([chosen, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]).strip()
+    version = output_of([chosen, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]).strip()
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if version == own:
         return Check(name, OK, f"{version} ({chosen})")
@@ -166,8 +115,6 @@ def spark_works() -> Check:
     """Start Spark and run a Python function in a worker."""
     name = "Spark session"
     try:
-        from predtrace.environment.local_spark import local_session
-
         with local_session() as spark:
             rdd = spark.sparkContext.parallelize([1, 2, 3], 1)
             total = rdd.map(lambda value: value * 2).sum()
@@ -181,14 +128,6 @@ def spark_works() -> Check:
 
 
 _CHECKS: tuple[Callable[[], Check], ...] = (python, java, java_modules, workers, packages, memory)
-
-
-def _output(command: list[str]) -> str:
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return result.stdout + result.stderr
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from predtrace.vocabulary import INLINE
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -94,7 +96,7 @@ class Pipeline(ABC):
 
     @abstractmethod
     def run(
-        self, folder: Path, cuts: Sequence[Cut], keep: str = "inline", keep_output: bool = True
+        self, folder: Path, cuts: Sequence[Cut], keep: str = INLINE, keep_output: bool = True
     ) -> RunResult:
         """Run the pipeline once; store the output and what `cuts` ask for under `folder`.
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import msgspec
 
+from predtrace.vocabulary import PRECISE
 from symbolic.expr import TRUE, Column, Expr
-
-PRECISE = "precise"
-SUPERSET = "superset"
 
 
 class Intermediate(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from predtrace.inference.intermediates import Choice, IntermediateChooser
-from predtrace.inference.plan import (
-    PRECISE,
-    SUPERSET,
-    Intermediate,
-    LineagePlan,
-    ScanLineage,
-    Step,
-)
+from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage, Step
 from predtrace.inference.precise import Pushdown, Visit, bound_rows, rebind, row_selection
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.sizes import Sizes
 from predtrace.inference.unpaired import with_unpaired_rows
 from predtrace.inference.zeros import with_blurred_zeros
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
-from pushdown.rules.base import MINIMAL
+from pushdown.readings import MINIMAL
 from symbolic.expr import Column, Expr
 from symbolic.types import comparable, type_name
 
@@ -201,7 +195,7 @@ class _Inference:
                 node=visit.node,
                 above=rebind(visit.above, region.binding),
                 below=tuple(rebind(below, region.binding) for below in visit.pushed.below),
-                verdict="exact" if visit.precise else "superset",
+                verdict="exact" if visit.precise else SUPERSET,
                 reason=_verdict_reason(visit),
                 stored=stored,
             )

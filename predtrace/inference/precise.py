@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from predtrace.inference.pins import Pins
-from pushdown.abstraction import LINEAGE
 from pushdown.graph import OperatorGraph
+from pushdown.obligations import LINEAGE
 from pushdown.rules import LEAVES
 from pushdown.rules.base import Context
 from pushdown.verify import Pushed, push

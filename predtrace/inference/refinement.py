@@ -30,13 +30,14 @@ from predtrace.inference.facts import (
     reads_sets,
     with_conditions,
 )
-from predtrace.inference.plan import PRECISE, RefinedPlan, ValueSet
+from predtrace.inference.plan import RefinedPlan, ValueSet
 from predtrace.inference.planner import infer_unstored
 from predtrace.inference.precise import Pushdown, Visit, row_selection
 from predtrace.inference.reduction import Ties, fully_reduced
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.replay import sufficient
 from predtrace.inference.unpaired import with_unpaired_rows
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, Scan
 from pushdown.rules.groups import attains

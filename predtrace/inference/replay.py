@@ -17,8 +17,8 @@ from predtrace.inference.narrowing import narrowed
 from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction
 from predtrace.inference.precise import Pushdown, rebind
 from predtrace.inference.sizes import selectivity
-from pushdown.abstraction import SUFFICIENT
 from pushdown.graph import OperatorGraph
+from pushdown.obligations import SUFFICIENT
 from pushdown.operators import (
     AntiJoin,
     Filter,
@@ -28,6 +28,7 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
 )
+from pushdown.readings import WHOLE
 from symbolic.expr import TRUE, Call, Column, Expr, conjunction, conjuncts
 
 _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
@@ -46,7 +47,7 @@ def infer_replays(
 
 def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float]) -> Replay:
     lookup = rebind(item.predicate, 0)
-    pushdown = Pushdown(graph, "whole", SUFFICIENT)
+    pushdown = Pushdown(graph, WHOLE, SUFFICIENT)
     plain = sufficient(graph, item.node, lookup)
     restrictions, sets = narrowed(pushdown, item.node, lookup, plain, rows)
     return Replay(
@@ -71,7 +72,7 @@ def sufficient(
     graph: OperatorGraph, top: int, lookup: Expr, binding: int = 0
 ) -> tuple[Restriction, ...]:
     """What scans under `top` must keep so that its rows that satisfy `lookup` come out right."""
-    pushdown = Pushdown(graph, "whole", SUFFICIENT)
+    pushdown = Pushdown(graph, WHOLE, SUFFICIENT)
     return tuple(
         Restriction(visit.node, rebind(visit.above, binding))
         for visit in pushdown.region(top, rebind(lookup, 0))

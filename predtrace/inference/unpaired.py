@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from predtrace.inference.plan import PRECISE, SUPERSET, ScanLineage
+from predtrace.inference.plan import ScanLineage
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from pushdown.operators import AntiJoin, MarkJoin, Operator, OuterJoin, ScalarSubquery
 from pushdown.operators.joins import PRESERVED

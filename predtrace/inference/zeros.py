@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from predtrace.inference.plan import PRECISE, SUPERSET, Intermediate, ScanLineage
+from predtrace.inference.plan import Intermediate, ScanLineage
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Distinct, Except, GroupBy, Intersect, RowTransform
 from symbolic.expr import Call, Column, Expr, Lambda, columns_of, conjuncts, params_of, walk

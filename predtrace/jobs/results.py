@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from predtrace.durable.checksums import FULL, checksum, known
+from predtrace.durable.checksums import checksum, known
 from predtrace.errors import StoreError
 from predtrace.jobs.model import OutputNumbers, StoredFile, StoredResult
+from predtrace.vocabulary import FULL
 from symbolic.expr import Column
 
 _GONE = (

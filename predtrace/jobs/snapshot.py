@@ -17,11 +17,12 @@ from typing import TypeVar
 
 import msgspec
 
-from predtrace.durable.checksums import QUICK, fingerprint, kind_of, known
+from predtrace.durable.checksums import fingerprint, kind_of, known
 from predtrace.errors import SourceError
 from predtrace.jobs.formats import lies_under
 from predtrace.jobs.model import Source, SourceFile
 from predtrace.text.layout import counted
+from predtrace.vocabulary import QUICK
 
 T = TypeVar("T")
 _PARQUET_MAGIC = b"PAR1"

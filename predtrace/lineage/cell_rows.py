@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from predtrace.arrays.cells import Cells
 from predtrace.errors import PredTraceError
-from predtrace.inference.plan import PRECISE, SUPERSET
 from predtrace.text.printable import printable
+from predtrace.vocabulary import PRECISE, SUPERSET
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,6 +24,7 @@ from predtrace.lineage.question import Question
 from predtrace.lineage.replays import replayed_with_identities
 from predtrace.lineage.rows import ScanRows
 from predtrace.targets.target import bindable
+from predtrace.vocabulary import SPARK
 from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
 from pushdown.operators import Assignment, Operator, RowTransform
@@ -158,7 +159,7 @@ def _rows(answer: _Answer, way: Derivation, spark: SparkSession | None) -> Itera
 
     plan = _replay(way, set(way.origins.values()))
     link = plan.link(answer)
-    engine, _ = engine_for(answer.question.job, [link], "spark", spark)
+    engine, _ = engine_for(answer.question.job, [link], SPARK, spark)
     evaluation = engine.open(answer.question.targets, answer.question.job.settings)
     for row in evaluation.bound(link).to_pylist():
         values = {key: row[physical_name(c.id)] for key, c in plan.witnesses.items()}

@@ -15,7 +15,6 @@ from predtrace.errors import PredTraceError, TargetError
 from predtrace.index.file import JobIndex
 from predtrace.index.naming import chosen_scans
 from predtrace.index.numbering import RowNumbers
-from predtrace.inference.plan import PRECISE
 from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import unchanged
 from predtrace.lineage.context import choose_plan
@@ -24,6 +23,7 @@ from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
 from predtrace.targets.target import Wishes, check_target
 from predtrace.text.layout import counted
+from predtrace.vocabulary import AUTO, PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 
@@ -78,7 +78,7 @@ def forward(
     output: Any,
     *,
     aggregates: str | None = None,
-    engine: str = "auto",
+    engine: str = AUTO,
     spark: SparkSession | None = None,
 ) -> Reached:
     """What the rows of a scan reach: those that satisfy `where`, or `rows` by number.

@@ -23,7 +23,7 @@ from predtrace.jobs.store import read_record, replace_job
 from predtrace.lineage.engine_choice import check_engine, engine_for
 from predtrace.lineage.replays import refuse_unrepeatable
 from predtrace.lineage.stored_results import missing_intermediates
-from predtrace.maintenance.compaction import NODE, reduced, sweep, sweep_unnamed
+from predtrace.maintenance.compaction import NODE, compacted, sweep, sweep_unnamed
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import TRUE, Column
@@ -54,7 +54,7 @@ def build(folder: Path, engine: str, spark: SparkSession | None) -> Job:
         try:
             with unchanged(job.sources if missing else ()):
                 job = _completed(job, folder, graph, missing, engine, spark)
-            smaller = reduced(job, folder)
+            smaller = compacted(job, folder)
         except BaseException:
             sweep_unnamed(folder, given)
             raise

@@ -15,7 +15,8 @@ from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job, Source, StoredIntermediate
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
-from predtrace.maintenance.compaction import reduced, sweep
+from predtrace.maintenance.compaction import compacted, sweep
+from predtrace.vocabulary import LATE
 
 if TYPE_CHECKING:
     from predtrace.frontends.base import Pipeline, RunResult
@@ -80,8 +81,8 @@ class Commit:
             self._result.finish()
         incomplete = self._writer.folder.resolve()
         record = self._record()
-        if self._keep == "late":
-            given, record = record, reduced(record, incomplete)
+        if self._keep == LATE:
+            given, record = record, compacted(record, incomplete)
             sweep(incomplete, given, record)
         if in_background:
             # Whoever asks for it from now on gets it; before, it was made when it was asked for.

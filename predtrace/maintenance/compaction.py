@@ -50,7 +50,7 @@ _INEXACT = (Array, Float, Map, Record)
 """Types with values that are equal but not the same (0.0 and -0.0), alone or inside."""
 
 
-def reduced(job: Job, folder: Path) -> Job:
+def compacted(job: Job, folder: Path) -> Job:
     """The job's record with smaller intermediate results, written into `folder`.
 
     Results that DuckDB does not read exactly stay as they are, and so does everything of a
@@ -78,7 +78,7 @@ def reduced(job: Job, folder: Path) -> Job:
             result = stored[item.binding]
             link = stored_link(job, folder, item, result, links[item.parent])
             if _is_large(result) and not _obstacle(engine, job, link):
-                found = _reduce(evaluation, job, folder, item, result, link)
+                found = _compact(evaluation, job, folder, item, result, link)
                 if found is not None:
                     smaller[plan.aggregates, item.binding] = found
                     link = stored_link(job, folder, item, found, links[item.parent])
@@ -148,7 +148,7 @@ def _obstacle(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None:
     return None
 
 
-def _reduce(
+def _compact(
     evaluation: DuckDBEvaluation,
     job: Job,
     folder: Path,

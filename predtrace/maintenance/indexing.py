@@ -44,7 +44,7 @@ from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
 from predtrace.packed.rowsets import RowIndex, normalized
 from predtrace.targets.target import Wishes, check_target
-from predtrace.vocabulary import AUTO
+from predtrace.vocabulary import AUTO, DUCKDB
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 from symbolic.expr import FALSE, column_ids
@@ -58,7 +58,7 @@ Steps = Callable[[str], AbstractContextManager[None]]
 LIMIT = 400_000_000
 """Bytes that the row numbers of an index may take before compression."""
 
-_AT_ONCE = {"duckdb": 2}
+_AT_ONCE = {DUCKDB: 2}
 """Scans answered at a time, by engine: one is compiled and encoded while the other is read."""
 
 _PLAIN = 4
@@ -73,7 +73,7 @@ def build_index(
     scans: Collection[str] | None = None,
     aggregates: str | None = None,
     limit: int = LIMIT,
-    engine: str = "auto",
+    engine: str = AUTO,
     spark: SparkSession | None = None,
     steps: Steps = lambda name: nullcontext(),
     rebuild: bool = False,

@@ -11,6 +11,7 @@ import msgspec
 from predtrace.report.rows import rows_data, rows_table
 from predtrace.text.layout import counted, duration
 from predtrace.text.printable import one_line, printable
+from predtrace.vocabulary import PRECISE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,4 +170,4 @@ def _print_scan(scan: ScanReport, console: Console) -> None:
 
 
 def _style(label: str) -> str:
-    return "green" if label == "precise" else "yellow"
+    return "green" if label == PRECISE else "yellow"

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from predtrace.inference.plan import PRECISE, Intermediate, LineagePlan, ScanLineage, Step
+from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage, Step
 from predtrace.jobs.model import StoredIntermediate, StoredResult
 from predtrace.report.names import ColumnNames, scan_name
 from predtrace.report.operators import describe
 from predtrace.text.layout import counted, plain, size
 from predtrace.text.printable import printable
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
 

@@ -26,11 +26,12 @@ from predtrace.engines.base import (
 )
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.errors import TargetError
-from predtrace.inference.plan import SUPERSET, LineagePlan
+from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import EngineSettings, StoredResult
 from predtrace.targets.predicates import parse_predicate
 from predtrace.targets.values import convert
 from predtrace.text.layout import counted
+from predtrace.vocabulary import SUPERSET
 from symbolic.expr import Column, Expr, Param, columns_of, conjunction, same
 from symbolic.types import Array, DataType, Record, Timestamp, comparable, type_name
 

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 
 from pushdown.operators.base import OperatorBase
+from pushdown.readings import MINIMAL
 from symbolic.encode import Encoder, Value
 from symbolic.expr import Column, Expr
 from symbolic.table import SymbolicRow
-
-MINIMAL = "minimal"
-WHOLE = "whole"
 
 Tables = Sequence[tuple[SymbolicRow, ...]]
 
@@ -60,7 +58,7 @@ class Rule(msgspec.Struct, frozen=True):
     bounded symbolic tables of `bounds[i]` rows each, with their lineage;
     `docs/soundness.md` argues per operator why these bounds are enough.
     `lineage` is the operator's line of the table in SEMANTICS section 2, for people.
-    `proof` says what the rule looks at (`pushdown.abstraction`).
+    `proof` says what the rule looks at (`pushdown.simplification`).
     `general` gives an operator, a predicate above and a context made of arbitrary
     (uninterpreted) expressions of which every use of the rule is an instance: what the
     solver proves of it once, it need not prove again (`docs/soundness.md`).

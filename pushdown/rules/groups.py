@@ -9,10 +9,9 @@ import msgspec
 import z3
 
 from pushdown.operators.groups import Aggregation, GroupBy
+from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rewrite import restrict, simplify
 from pushdown.rules.base import (
-    MINIMAL,
-    WHOLE,
     Context,
     OutputRow,
     Proof,

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from predtrace.arrays.basis import Prediction
 from predtrace.arrays.cells import Cells
 from predtrace.arrays.query import Direction
 from predtrace.arrays.relation import LineageTable
-from predtrace.arrays.reuse.basis import Prediction
 from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.errors import ArrayLineageError
 from tests.arrays.bench import measure, reuse, run

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import ArrayStore, LineageTable, Reuse
+from predtrace.arrays.basis import Basis, Kind
 from predtrace.arrays.capture.capture import capture
 from predtrace.arrays.capture.rule import numpy_function
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation
 from predtrace.arrays.reuse import learning
-from predtrace.arrays.reuse.basis import Basis, Kind
 from predtrace.arrays.reuse.forms import fit
 from predtrace.arrays.reuse.memory import FILE
 from predtrace.arrays.reuse.progressions import fold, unfold

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predtrace.arrays import ArrayStore, Cells, open_store
+from predtrace.arrays.basis import Basis, Kind, Prediction
 from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
-from predtrace.arrays.reuse.basis import Basis, Kind, Prediction
 from predtrace.arrays.shelves import CATALOGUE, TABLES
 from predtrace.arrays.signatures import CallSignature
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError

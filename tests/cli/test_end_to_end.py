@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from predtrace.cli.app import app
-from predtrace.environment.local_spark import query, register_tables
 from predtrace.errors import PredTraceError, SourceError
+from predtrace.frontends.spark.queries import query, register_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from predtrace.inference import infer
-from predtrace.inference.plan import PRECISE
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,

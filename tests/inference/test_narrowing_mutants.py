@@ -13,7 +13,7 @@ from predtrace.inference.narrowing import narrowed
 from predtrace.inference.plan import Membership
 from predtrace.inference.precise import Pushdown, row_selection
 from predtrace.inference.replay import sufficient
-from pushdown.abstraction import SUFFICIENT
+from pushdown.obligations import SUFFICIENT
 from pushdown.operators import AntiJoin, InnerJoin, Operator, OuterJoin, SemiJoin
 from pushdown.rules import RULES
 from symbolic.expr import Expr

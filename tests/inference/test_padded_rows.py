@@ -9,8 +9,8 @@ import pytest
 from hypothesis import event, given, settings
 
 from predtrace.inference import infer
-from predtrace.inference.plan import PRECISE
 from predtrace.inference.refinement import infer_refinement
+from predtrace.vocabulary import PRECISE
 from tests.byhand import Expected, check, register
 from tests.inference.test_unstored import all_pay_off, refine, replay
 from tests.reference import trace_graph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from predtrace.inference import infer
 from predtrace.inference.pins import Pins
-from predtrace.inference.plan import PRECISE
 from predtrace.inference.precise import Pushdown, row_selection
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     Assignment,

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from predtrace.inference import conditions, reduction
-from predtrace.inference.plan import PRECISE
 from predtrace.inference.refinement import infer_refinement
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,
@@ -30,7 +30,7 @@ from pushdown.operators import (
 from pushdown.rewrite import restrict
 from pushdown.rules import RULES
 from pushdown.rules.sets import lift_union
-from pushdown.verify import Question
+from pushdown.verify import SolverQuestion
 from symbolic.expr import TRUE, Column, Expr, Literal, call, conjunction, same
 from symbolic.solver import Verdict
 from symbolic.types import DOUBLE, LONG, STRING
@@ -189,7 +189,7 @@ LIFTS: dict[str, tuple[type[Operator], Lift, Callable[[], Pipeline]]] = {
 
 def believe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is proposed is lifted."""
-    monkeypatch.setattr(Question, "lifted", lambda self, below, candidate: Verdict.PROVED)
+    monkeypatch.setattr(SolverQuestion, "lifted", lambda self, below, candidate: Verdict.PROVED)
 
 
 @pytest.mark.parametrize("name", LIFTS)

@@ -15,9 +15,9 @@ import pytest
 
 from predtrace.inference.precise import Pushdown, row_selection
 from predtrace.inference.replay import sufficient
-from pushdown import abstraction
-from pushdown.abstraction import SUFFICIENT
+from pushdown import simplification
 from pushdown.graph import OperatorGraph
+from pushdown.obligations import SUFFICIENT
 from pushdown.operators import (
     AggregateCall,
     Aggregation,
@@ -41,8 +41,9 @@ from pushdown.operators import (
     SortKey,
     Union_,
 )
+from pushdown.readings import MINIMAL
 from pushdown.rules import RULES
-from pushdown.rules.base import MINIMAL, Rule
+from pushdown.rules.base import Rule
 from pushdown.rules.groups import grouped, through_group_by
 from pushdown.rules.order import same_rows
 from pushdown.verify import push
@@ -228,7 +229,7 @@ def test_rows_said_to_have_no_say_are_noticed(name: str, monkeypatch: pytest.Mon
     kind, broken = SAY[name]
     monkeypatch.setitem(RULES, kind, broken(RULES[kind]))
     # Keys are merged by what the right rule says: that rows of whole groups count.
-    monkeypatch.setattr(abstraction, "merged_keys", lambda obligation: obligation)
+    monkeypatch.setattr(simplification, "merged_keys", lambda obligation: obligation)
     with pytest.raises(AssertionError, match="not the rows of the full run"):
         check_replays(CORPUS[kind]())
 

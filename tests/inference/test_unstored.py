@@ -16,20 +16,14 @@ from hypothesis import strategies as st
 
 from predtrace.inference import costs, infer
 from predtrace.inference.narrowing import narrowed
-from predtrace.inference.plan import (
-    PRECISE,
-    LineagePlan,
-    Membership,
-    RefinedPlan,
-    Restriction,
-    ValueSet,
-)
+from predtrace.inference.plan import LineagePlan, Membership, RefinedPlan, Restriction, ValueSet
 from predtrace.inference.precise import Pushdown
 from predtrace.inference.refinement import infer_refinement
 from predtrace.inference.repeating import unrepeatable
 from predtrace.inference.replay import infer_replays, sufficient
-from pushdown.abstraction import SUFFICIENT
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
+from pushdown.obligations import SUFFICIENT
 from pushdown.operators import (
     AggregateCall,
     Aggregation,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pushdown.abstraction import Obligation
+from pushdown.obligations import Obligation
 from pushdown.operators import Assignment, Operator, RowTransform
+from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import RULES
-from pushdown.rules.base import MINIMAL, WHOLE, Context
-from pushdown.verify import Question, lift
+from pushdown.rules.base import Context
+from pushdown.verify import SolverQuestion, lift
 from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, render
 from symbolic.solver import Verdict
 from tests.pushdown.test_rules import ONE, TWO, A, B, C, D, X, Y, group, join
@@ -124,7 +125,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
 def test_what_does_not_hold_above_is_not_lifted(name: str) -> None:
     operator, below, inputs, wrong = WRONG_LIFTS[name]
     proposals = tuple((predicate,) for predicate in below)
-    question = Question(
+    question = SolverQuestion(
         Obligation(operator, wrong, proposals, Context(inputs, MINIMAL), witnessed=False)
     )
     assert question.lifted(below, wrong) is Verdict.REFUTED

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from pushdown import verify
-from pushdown.abstraction import Obligation, reduced
+from pushdown.obligations import Obligation
 from pushdown.operators import (
     AggregateCall,
     Aggregation,
@@ -21,8 +21,10 @@ from pushdown.operators import (
     Operator,
     Union_,
 )
+from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import RULES
-from pushdown.rules.base import MINIMAL, WHOLE, Context
+from pushdown.rules.base import Context
+from pushdown.simplification import simplified
 from symbolic.expr import Column, Expr, Literal, Param, call, conjunction, same
 from symbolic.types import DOUBLE, LONG, STRING, DataType
 
@@ -92,7 +94,7 @@ CASES = [
 def test_verdicts_are_those_of_all_columns(name: str, predicate: str, aggregates: str) -> None:
     whole = obligation(name, (LONG, DOUBLE, STRING), PREDICATES[predicate], aggregates)
     verify.forget()
-    assert verify._decided(reduced(whole)) == verify._decided(whole)
+    assert verify._decided(simplified(whole)) == verify._decided(whole)
     verify.forget()
 
 
@@ -100,7 +102,7 @@ def test_verdicts_are_those_of_all_columns(name: str, predicate: str, aggregates
 def test_the_number_of_pinned_columns_does_not_matter(name: str) -> None:
     few, many = (LONG, STRING), (LONG, STRING, LONG, STRING, LONG)
     one, other = (
-        reduced(obligation(name, types, conjunction(*map(pin, columns(0, types))), WHOLE))
+        simplified(obligation(name, types, conjunction(*map(pin, columns(0, types))), WHOLE))
         for types in (few, many)
     )
     assert one == other
@@ -110,5 +112,7 @@ def test_a_float_that_is_read_stays_by_itself() -> None:
     """A row with -0.0 equals one with 0.0, of which the predicate is true."""
     for name in ("union", "distinct", "intersect"):
         above = conjunction(pin(A), as_text(B), pin(C))
-        verdicts = verify._decided(reduced(obligation(name, (LONG, DOUBLE, STRING), above, WHOLE)))
+        verdicts = verify._decided(
+            simplified(obligation(name, (LONG, DOUBLE, STRING), above, WHOLE))
+        )
         assert not any(verdicts.precise)

@@ -26,8 +26,9 @@ from pushdown.operators import (
     SortKey,
     Union_,
 )
+from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
-from pushdown.rules.base import MINIMAL, WHOLE, Context
+from pushdown.rules.base import Context
 from pushdown.verify import push
 from symbolic.expr import TRUE, Column, Expr, Literal, Param, call, conjunction, render, same
 from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING

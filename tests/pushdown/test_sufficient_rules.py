@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from pushdown.abstraction import SUFFICIENT, Obligation
+from pushdown.obligations import SUFFICIENT, Obligation
 from pushdown.operators import (
     AntiJoin,
     Assignment,
@@ -26,9 +26,10 @@ from pushdown.operators import (
     SortKey,
     Union_,
 )
+from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import RULES
-from pushdown.rules.base import MINIMAL, WHOLE, Context, Rule
-from pushdown.verify import Question, push
+from pushdown.rules.base import Context, Rule
+from pushdown.verify import SolverQuestion, push
 from symbolic.expr import (
     FALSE,
     TRUE,
@@ -262,7 +263,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
 def test_what_is_not_sufficient_is_refused(name: str) -> None:
     operator, above, inputs, index, wrong = WRONG_SUFFICIENT[name]
     proposals = tuple((TRUE,) for _ in inputs)
-    question = Question(
+    question = SolverQuestion(
         Obligation(operator, above, proposals, Context(inputs, WHOLE), False, SUFFICIENT)
     )
     assert question.complete(index, wrong) is Verdict.REFUTED

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from predtrace.inference.plan import PRECISE
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from tests.reference.tracer import ReferenceResult
 from tests.reference.values import Row

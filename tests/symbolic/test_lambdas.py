@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pushdown.abstraction import _propagates_null
+from pushdown.simplification import _propagates_null
 from symbolic.encode import Encoder, Value
 from symbolic.expr import (
     Call,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_reducing import at_any_size
+from tests.test_compaction import at_any_size
 from tpch.check import ENGINES, REDUCED, Checker, QueryCheck
 from tpch.queries import NUMBERS
 

@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from predtrace import JobHandle
-from predtrace.durable.checksums import FULL, QUICK, fingerprint
+from predtrace.durable.checksums import fingerprint
 from predtrace.errors import SourceError
 from predtrace.inference import infer
 from predtrace.jobs.model import Source, SourceFile
 from predtrace.jobs.snapshot import check_snapshot, snapshot_files, with_fingerprints
 from predtrace.jobs.store import replace_job
+from predtrace.vocabulary import FULL, QUICK
 from pushdown.graph import OperatorGraph
 from pushdown.operators import AntiJoin, OuterJoin
 from symbolic.expr import call

@@ -122,11 +122,11 @@ def startup(
     master: Master = "local[*]",
 ) -> None:
     """Time fresh processes: importing, the help, a job's first question."""
-    from tpch.__main__ import run
     from tpch.indexes import jobs_of
     from tpch.measures.record import Book, load
     from tpch.measures.startup import StartupFigures, measure_processes, measure_question
     from tpch.measures.startup_report import startup_report
+    from tpch.running import run
 
     numbers = query_numbers(queries)
     missing = [number for number in numbers if number not in jobs_of(store)]

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from predtrace.frontends.spark import SparkPipeline, read_pipeline
-from predtrace.inference import infer
-from predtrace.inference.plan import LineagePlan
+from predtrace.planning import LineagePlan, SparkPipeline, infer, read_pipeline
 from pushdown import verify
 from symbolic.solver import SPENT
 from tpch.bench.figures import Times

@@ -40,7 +40,7 @@ times = [[clock() for clock in clocks.values()]]
 def done():
     times.append([clock() for clock in clocks.values()])
 import predtrace
-from predtrace.engines.duckdb.process import database
+from predtrace.sql import database
 done()
 job = predtrace.open_job(sys.argv[1], sys.argv[2])
 done()

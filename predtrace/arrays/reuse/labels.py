@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from predtrace.arrays.basis import Basis
 from predtrace.arrays.catalogue import Catalogue, LineageEntry
 from predtrace.arrays.quality import Quality
-from predtrace.arrays.reuse.basis import Basis
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from predtrace.arrays.basis import Basis, Kind, Prediction
 from predtrace.arrays.relation import LineageTable
-from predtrace.arrays.reuse.basis import Basis, Kind, Prediction
 from predtrace.arrays.reuse.evidence import CONFIRMATIONS, Group, is_repeated
 from predtrace.arrays.reuse.learning import find, learn
 from predtrace.arrays.reuse.memory import Learnt, LearntFile, LearntHere, Operation, Structure

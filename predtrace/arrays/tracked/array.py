@@ -1,7 +1,7 @@
 """The tracked array: looks like a numpy array, and records every operation that it goes through.
 
 It is no subclass of `numpy.ndarray`, so that no code can reach the memory past the protocols.
-Everything but attributes of the shape goes to `operations.carry_out`.
+Everything but attributes of the shape goes to `Recorder.carry_out`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -17,13 +17,11 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.capture import as_table
 from predtrace.arrays.tracked.buffers import Buffer, repeats_cells
+from predtrace.arrays.tracked.lineage import ArrayLineage
 from predtrace.arrays.tracked.methods import REFUSED, ArrayMethods
+from predtrace.arrays.tracked.recorder import Recorder
 from predtrace.errors import ArrayLineageError, LineageLostWarning
 from predtrace.packed.boxes import Shape
-
-if TYPE_CHECKING:
-    from predtrace.arrays.tracked.lineage import ArrayLineage
-    from predtrace.arrays.tracked.session import Tracking
 
 _FOREIGN = "__array_ufunc__"
 
@@ -36,7 +34,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        session: Tracking,
+        session: Recorder,
         buffer: Buffer,
         values: Array,
         name: str,
@@ -113,8 +111,6 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     @property
     def lineage(self) -> ArrayLineage:
         """Questions about the cells of the array in its present state."""
-        from predtrace.arrays.tracked.lineage import ArrayLineage
-
         return ArrayLineage(self.session.store, self.name, self._aliases)
 
     @property
@@ -130,11 +126,9 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     # numpy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from predtrace.arrays.tracked.operations import carry_out
-
         if not all(map(_is_known, inputs)):
             return NotImplemented
-        return carry_out(self.session, ufunc, method, inputs, kwargs)
+        return self.session.carry_out(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self,
@@ -143,11 +137,9 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        from predtrace.arrays.tracked.operations import carry_out
-
         if not all(issubclass(kind, LineageArray | np.ndarray) for kind in types):
             return NotImplemented
-        return carry_out(self.session, function, "__call__", args, kwargs)
+        return self.session.carry_out(function, "__call__", args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The cells as a numpy array, with a warning: they leave tracking here.
@@ -179,14 +171,10 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     # cells
 
     def __getitem__(self, key: Any) -> Any:
-        from predtrace.arrays.tracked.operations import carry_out
-
-        return carry_out(self.session, operator.getitem, "__call__", (self, key), {})
+        return self.session.carry_out(operator.getitem, "__call__", (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from predtrace.arrays.tracked.operations import carry_out
-
-        carry_out(self.session, operator.setitem, "__call__", (self, key, value), {})
+        self.session.carry_out(operator.setitem, "__call__", (self, key, value), {})
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:

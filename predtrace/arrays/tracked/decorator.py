@@ -13,7 +13,8 @@ import numpy as np
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.store import ArrayStore
 from predtrace.arrays.tracked.array import LineageArray
-from predtrace.arrays.tracked.session import Tracking, Unknown, current
+from predtrace.arrays.tracked.recorder import Unknown
+from predtrace.arrays.tracked.session import Tracking, current
 from predtrace.errors import ArrayLineageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -116,7 +117,8 @@ def _is_foreign(value: Any) -> bool:
 
 
 def _session_of(tree: Any) -> Tracking | None:
-    return next((array.session for array in tracked_arrays(tree)), None)
+    sessions = (array.session for array in tracked_arrays(tree))
+    return next((session for session in sessions if isinstance(session, Tracking)), None)
 
 
 def tracked_arrays(tree: Any) -> Iterator[LineageArray]:

@@ -8,7 +8,7 @@ from typing import overload
 
 from predtrace.arrays.answers import Answer, CellsLike
 from predtrace.arrays.store import ArrayStore
-from predtrace.arrays.tracked.array import LineageArray
+from predtrace.arrays.tracked.recorder import Recorded
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class ArrayLineage:
     aliases: Mapping[str, str]
 
     @overload
-    def backward(self, cells: CellsLike, to: LineageArray | str) -> Answer: ...
+    def backward(self, cells: CellsLike, to: Recorded | str) -> Answer: ...
 
     @overload
     def backward(self, cells: CellsLike) -> dict[str, Answer]: ...
 
     def backward(
-        self, cells: CellsLike, to: LineageArray | str | None = None
+        self, cells: CellsLike, to: Recorded | str | None = None
     ) -> Answer | dict[str, Answer]:
         """The cells of `to` that these cells of this array came from.
 
@@ -44,9 +44,9 @@ class ArrayLineage:
             return {name: self.store.trace(self.name, end, cells) for name, end in ends.items()}
         return self.store.trace(self.name, self._named(to), cells)
 
-    def forward(self, cells: CellsLike, of: LineageArray | str) -> Answer:
+    def forward(self, cells: CellsLike, of: Recorded | str) -> Answer:
         """The cells of this array that these cells of `of` went into."""
         return self.store.trace(self._named(of), self.name, cells)
 
-    def _named(self, array: LineageArray | str) -> str:
+    def _named(self, array: Recorded | str) -> str:
         return self.aliases.get(array, array) if isinstance(array, str) else array.name

@@ -27,8 +27,8 @@ from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
 from predtrace.arrays.tracked.array import LineageArray
 from predtrace.arrays.tracked.buffers import Buffer, owned
+from predtrace.arrays.tracked.recorder import Recorder
 from predtrace.arrays.tracked.reusing import foreseen
-from predtrace.arrays.tracked.session import Tracking
 
 READERS = "array_repr array_str array2string"
 """Functions that show an array: they are given the plain arrays."""
@@ -43,7 +43,7 @@ class Arguments:
     `has_plain` says whether cells may be among the others that were tracked before.
     """
 
-    def __init__(self, session: Tracking) -> None:
+    def __init__(self, session: Recorder) -> None:
         self.session = session
         self.arrays: list[LineageArray] = []
         self.has_plain = False
@@ -90,7 +90,7 @@ class Done:
 
 
 def carry_out(
-    session: Tracking,
+    session: Recorder,
     function: Callable[..., Any],
     method: str,
     args: tuple[Any, ...],
@@ -146,7 +146,7 @@ def record(done: Done, given: Arguments, args: Any, kwargs: dict[str, Any]) -> A
 
 
 def _by_rule(
-    session: Tracking,
+    session: Recorder,
     function: Callable[..., Any],
     method: str,
     args: tuple[Any, ...],

@@ -12,15 +12,16 @@ array knows of. Arrays that are made after that are marked: what is said of them
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from predtrace.arrays.answers import Answer, CellsLike
+from predtrace.arrays.basis import Basis
 from predtrace.arrays.calls import Predictor
 from predtrace.arrays.capture.call import Array
 from predtrace.arrays.capture.regions import broadcast
@@ -30,21 +31,20 @@ from predtrace.arrays.provrc import compress
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.recording import Flow, Recording
 from predtrace.arrays.relation import LineageTable
-from predtrace.arrays.reuse.basis import Basis
 from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.arrays.store import ArrayStore
 from predtrace.arrays.tracked.array import LineageArray
 from predtrace.arrays.tracked.buffers import Buffer, owned
+from predtrace.arrays.tracked.operations import carry_out
+from predtrace.arrays.tracked.recorder import R, Recorder, Unknown
 from predtrace.arrays.weights import Weights, reason_of, significant
 from predtrace.errors import ArrayLineageError
-
-Unknown: TypeAlias = Literal["refuse", "everything"]
 
 _active: ContextVar[Tracking | None] = ContextVar("predtrace_tracking", default=None)
 _KINDS = "biufcmMSU"
 
 
-class Tracking:
+class Tracking(Recorder):
     """Makes tracked arrays, and records their operations in `store`.
 
     `unknown` says what happens to numpy functions without a rule, and to arguments that rules
@@ -138,7 +138,17 @@ class Tracking:
         finally:
             _active.reset(token)
 
-    def own(self, array: LineageArray) -> LineageArray:
+    def carry_out(
+        self,
+        function: Callable[..., Any],
+        method: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """What numpy's function gives, with arrays tracked (see `operations.carry_out`)."""
+        return carry_out(self, function, method, args, kwargs)
+
+    def own(self, array: R) -> R:
         """The array itself. Raises ArrayLineageError if it belongs to another tracking."""
         if array.session is not self:
             raise ArrayLineageError(

@@ -63,6 +63,7 @@ from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
 from predtrace.engines.values import never_null, row_literals, with_file_dictionary
 from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
+from predtrace.vocabulary import DUCKDB as DUCKDB_NAME
 from symbolic.expr import Column, Expr
 from symbolic.types import same_if_equal, type_name
 
@@ -77,7 +78,7 @@ _BATCH_ROWS = 65_536
 class DuckDBEngine:
     """Evaluates lineage questions over local Parquet files in this process."""
 
-    name = "duckdb"
+    name = DUCKDB_NAME
 
     def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""

@@ -54,6 +54,7 @@ from predtrace.environment.sessions import STOPPED, is_running, new_session
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
 from predtrace.jobs.settings import EXCLUDED_RULES, PREFIX, belongs_to_statements, put_in_force
+from predtrace.vocabulary import SPARK
 from symbolic.expr import Column, Expr
 from symbolic.types import (
     Binary,
@@ -106,7 +107,7 @@ _MOST_LOCAL_ROWS = 10_000
 class SparkEngine:
     """Evaluates lineage questions in a Spark session."""
 
-    name = "spark"
+    name = SPARK
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

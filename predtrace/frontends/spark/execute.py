@@ -17,6 +17,7 @@ from predtrace.frontends.spark.output import is_ordered, read_output, stored_nam
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.writing import ResultWriter
 from predtrace.jobs.model import StoredResult
+from predtrace.vocabulary import INLINE, LATE
 from pushdown.graph import OperatorGraph
 from pushdown.needs import needed_columns
 from symbolic import types as t
@@ -68,11 +69,11 @@ class Run:
         the written files, so that nothing is computed twice. That holds inside
         uncorrelated scalar subqueries, too.
         """
-        if keep not in ("inline", "late"):
+        if keep not in (INLINE, LATE):
             raise ValueError(f"keep is 'inline' or 'late', not {keep!r}")
         self._writer.make_folder()
         wanted = _columns_by_node(self.cuts)
-        inline = {c.node for c in self.cuts if keep == "inline" or c.inline}
+        inline = {c.node for c in self.cuts if keep == INLINE or c.inline}
         needed = needed_columns(self.graph)
         timings: dict[str, float] = {}
         stored: dict[int, StoredResult] = {}

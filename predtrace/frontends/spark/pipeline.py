@@ -14,6 +14,7 @@ from predtrace.frontends.spark.execute import Run, SparkRunResult
 from predtrace.frontends.spark.output import is_ordered
 from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
+from predtrace.vocabulary import INLINE
 from pushdown.operators import Origin
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class SparkPipeline(Pipeline):
             raise EngineError(f"{STOPPED}: the DataFrame, too, is of the stopped one")
 
     def run(
-        self, folder: Path, cuts: Sequence[Cut], keep: str = "inline", keep_output: bool = True
+        self, folder: Path, cuts: Sequence[Cut], keep: str = INLINE, keep_output: bool = True
     ) -> SparkRunResult:
         """See `Pipeline.run`: inline, the run is split, and everything computed once."""
         return Run(

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from predtrace.arrays.basis import Kind
 from predtrace.arrays.calls import CallCapture
 from predtrace.arrays.capture.capture import Captured, capture
 from predtrace.arrays.capture.rule import Family
 from predtrace.arrays.relation import LineageTable
-from predtrace.arrays.reuse.basis import Kind
 from predtrace.arrays.reuse.predictor import Reuse
 from predtrace.arrays.signatures import CallSignature
 from predtrace.arrays.store import ArrayStore

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 import predtrace
 from predtrace.cli.running import explain_query, run_query
-from predtrace.environment.local_spark import query
 from predtrace.errors import PredTraceError
+from predtrace.frontends.spark.queries import query
 
 COMMANDS = {
     "CREATE TABLE made AS SELECT * FROM t": "CreateTableAsSelect",

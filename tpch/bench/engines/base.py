@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from predtrace.jobs.model import EngineSettings, Source
-from predtrace.sql import Dialect
+from predtrace.sql import Dialect, EngineSettings, Source
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column
 from tpch.errors import TpchError

@@ -13,8 +13,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from predtrace.jobs.model import EngineSettings, Source
-from predtrace.sql import DUCKDB_DIALECT, duckdb_relation, plan_obstacle
+from predtrace.sql import DUCKDB_DIALECT, EngineSettings, Source, duckdb_relation, plan_obstacle
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column
 from tpch.bench.engines.base import OutOfTimeError

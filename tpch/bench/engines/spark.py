@@ -12,8 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from predtrace.errors import PredTraceError
-from predtrace.jobs.model import EngineSettings, Source
-from predtrace.sql import SPARK_DIALECT, spark_frame
+from predtrace.sql import SPARK_DIALECT, EngineSettings, Source, spark_frame
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column
 from tpch.bench.engines.base import OutOfTimeError
@@ -112,7 +111,7 @@ class SparkEngine:
 @contextmanager
 def spark_over(folder: Path, master: str) -> Iterator[SparkEngine]:
     """A session of its own, with the tables of a data folder."""
-    from predtrace.environment.local_spark import local_session
+    from predtrace import local_session
 
     with local_session({"spark.master": master, "spark.app.name": "tpch"}) as spark:
         register_tables(spark, folder)

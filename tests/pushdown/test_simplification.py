@@ -6,10 +6,11 @@ import pytest
 
 from predtrace.inference import infer
 from pushdown import verify
-from pushdown.abstraction import Obligation, reduced
+from pushdown.obligations import Obligation
 from pushdown.operators import InnerJoin
 from pushdown.rules import RULES
 from pushdown.rules.base import Context
+from pushdown.simplification import simplified
 from symbolic.expr import Column, Expr, Literal, Param, call, conjunction, disjunction
 from symbolic.solver import Prover, Verdict
 from symbolic.types import LONG, STRING
@@ -35,7 +36,7 @@ def join(first: int, words: tuple[str, str], bound: str = "x") -> Obligation:
 
 
 def test_names_and_literals_of_tests_do_not_matter() -> None:
-    assert reduced(join(0, ("a%", "b%"))) == reduced(join(40, ("c%", "d%"), "y"))
+    assert simplified(join(0, ("a%", "b%"))) == simplified(join(40, ("c%", "d%"), "y"))
 
 
 def test_the_same_test_twice_is_not_two_tests() -> None:
@@ -47,7 +48,7 @@ def test_the_same_test_twice_is_not_two_tests() -> None:
     def both(one: str, other: str) -> Obligation:
         key = call("eq", left, right)
         above = conjunction(like(left, one), like(right, other))
-        return reduced(obligation(key, above, (left, right)))
+        return simplified(obligation(key, above, (left, right)))
 
     assert both("a%", "a%") == both("b%", "b%")
     assert both("a%", "a%") != both("a%", "b%")
@@ -60,7 +61,7 @@ def test_verdicts_are_those_of_whole_obligations(
     graph = CORPUS[name]().graph
     small = infer(graph)
     verify.forget()
-    monkeypatch.setattr(verify, "reduced", lambda obligation: obligation)
+    monkeypatch.setattr(verify, "simplified", lambda obligation: obligation)
     assert infer(graph) == small
     verify.forget()
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from pushdown.merging import merged_keys, merged_rows, replaced
-from pushdown.operators import Operator
+from pushdown.obligations import Obligation
 from pushdown.operators.base import ids_of, rebuilt
 from pushdown.rules import RULES
-from pushdown.rules.base import Context, Proof, Proposals
+from pushdown.rules.base import Proof
 from symbolic.expr import (
     Call,
     Column,
@@ -37,29 +37,10 @@ from symbolic.expr import (
 from symbolic.functions import FUNCTIONS, OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST
 from symbolic.types import BOOLEAN, LONG, Float
 
-LINEAGE = "lineage"
-"""Predicates below that select the lineage of the rows above (SEMANTICS section 2)."""
-SUFFICIENT = "sufficient"
-"""Predicates below whose rows give the rows above again (SEMANTICS section 4)."""
 
-
-class Obligation(msgspec.Struct, frozen=True):
-    """What is to be proved: the operator, the predicate above, the candidates below.
-
-    `goal` is `LINEAGE` or `SUFFICIENT`.
-    """
-
-    operator: Operator
-    above: Expr
-    proposals: Proposals
-    context: Context
-    witnessed: bool
-    goal: str = LINEAGE
-
-
-def reduced(obligation: Obligation) -> Obligation:
+def simplified(obligation: Obligation) -> Obligation:
     """The obligation over the columns it depends on, under canonical names."""
-    return _REDUCED[RULES[type(obligation.operator)].proof](obligation)
+    return _SIMPLIFIED[RULES[type(obligation.operator)].proof](obligation)
 
 
 def _by_condition(obligation: Obligation) -> Obligation:
@@ -74,7 +55,7 @@ def _by_rows(obligation: Obligation) -> Obligation:
     return _canonical(merged_rows(obligation))
 
 
-_REDUCED: dict[Proof, Callable[[Obligation], Obligation]] = {
+_SIMPLIFIED: dict[Proof, Callable[[Obligation], Obligation]] = {
     Proof.GENERAL: lambda obligation: obligation,
     Proof.CONDITION: _by_condition,
     Proof.KEYS: _by_keys,

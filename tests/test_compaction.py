@@ -18,7 +18,7 @@ from predtrace import JobHandle, open_job
 from predtrace.errors import EngineError, StoreError
 from predtrace.jobs.results import stored_result
 from predtrace.jobs.store import replace_job
-from predtrace.maintenance import compaction as reducing
+from predtrace.maintenance import compaction
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AggregateCall,
@@ -42,9 +42,9 @@ from tests.test_random_answers import runs_of
 def at_any_size(*, numbered: bool = True) -> Iterator[None]:
     """Reducing that takes small tables, too, with numbers of output rows where they may stand."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reducing, "_is_large", lambda result: True)
-        patch.setattr(reducing, "_pays", lambda after, before: True)
-        patch.setattr(reducing, "_NUMBER_BYTES", -1 if numbered else 1 << 40)
+        patch.setattr(compaction, "_is_large", lambda result: True)
+        patch.setattr(compaction, "_pays", lambda after, before: True)
+        patch.setattr(compaction, "_NUMBER_BYTES", -1 if numbered else 1 << 40)
         yield
 
 
@@ -63,16 +63,16 @@ def split_output(job: JobHandle) -> None:
 
 
 def reduce_job(job: JobHandle) -> JobHandle:
-    """The job as it is after reducing."""
+    """The job as it is after compaction."""
     before = job.record
-    after = reducing.reduced(before, job.folder)
+    after = compaction.compacted(before, job.folder)
     replace_job(job.folder, after)
-    reducing.sweep(job.folder, before, after)
+    compaction.sweep(job.folder, before, after)
     return open_job(job.folder.parent, job.id)
 
 
-def check_reduced(pipeline: Pipeline, *, numbered: bool) -> None:
-    """All output rows of both readings, asked of the reduced job, as the reference says."""
+def check_compacted(pipeline: Pipeline, *, numbered: bool) -> None:
+    """All output rows of both readings, asked of the compacted job, as the reference says."""
     graph, tables = pipeline
     runs = runs_of(pipeline)
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ def test_random_graphs(numbered: bool, pipeline: Pipeline) -> None:
     graph, tables = pipeline
     assume(graph.output() and graph.scans() and trace_graph(graph, tables).rows)
     try:
-        check_reduced(pipeline, numbered=numbered)
+        check_compacted(pipeline, numbered=numbered)
     except EngineError as refusal:
         if "could not evaluate" in str(refusal):
             raise
@@ -155,7 +155,7 @@ def test_what_is_not_looked_up_is_dropped(tmp_path: Path) -> None:
     assert f"c{NAME.id}" not in stored.column_names
 
 
-def test_reduced_results_on_spark(spark: Any, tmp_path: Path) -> None:
+def test_compacted_results_on_spark(spark: Any, tmp_path: Path) -> None:
     job, reference = sold(tmp_path)
     split_output(job)
     with at_any_size(numbered=True):
@@ -221,7 +221,7 @@ def test_a_job_that_is_gone(tmp_path: Path) -> None:
 
 def test_small_results_stay(tmp_path: Path) -> None:
     job, _ = sold(tmp_path)
-    assert reducing.reduced(job.record, job.folder) == job.record
+    assert compaction.compacted(job.record, job.folder) == job.record
 
 
 def test_a_result_that_duckdb_does_not_read_stays(
@@ -240,5 +240,5 @@ def test_a_result_that_duckdb_does_not_read_stays(
     )
     replace_job(job.folder, msgspec.structs.replace(job.record, intermediates=again))
     with at_any_size(numbered=False):
-        assert reducing.reduced(job.record, job.folder) == job.record
+        assert compaction.compacted(job.record, job.folder) == job.record
     assert len(list(job.folder.glob("node-*"))) <= len(job.record.intermediates)
