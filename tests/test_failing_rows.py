@@ -12,8 +12,8 @@ import pytest
 from sqlglot import exp
 
 from predtrace.engines.base import Targets
+from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.engine import SparkEngine
-from predtrace.engines.spark.total import DIALECTS
 from predtrace.engines.sql.compiler import Compiler
 from predtrace.frontends.spark import read_pipeline
 from tests.frontends.spark.shapes import projected
@@ -78,7 +78,7 @@ def test_what_fails_on_other_rows_gives_null(
     asking = SparkEngine(spark).open(Targets(pa.table({}), (), False), pipeline.settings).session
     asking.read.parquet(str(tmp_path / "r.parquet")).createOrReplaceTempView("r")
     (scan,) = pipeline.graph.scans()
-    functions = DIALECTS[pipeline.settings.ansi].functions
+    functions = QUESTIONS[pipeline.settings.ansi].functions
     compiler = Compiler("spark", functions, {c.id: exp.column(c.name) for c in scan.columns})
     texts = [compiler(expr).sql("spark") for expr in projected(pipeline)]
     good = asking.sql(f"SELECT {', '.join(texts)} FROM r WHERE id = 1").collect()

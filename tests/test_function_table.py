@@ -13,12 +13,16 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.duckdb.exact_plans import FAITHFUL_AGGREGATES, UNFAITHFUL_AGGREGATES
-from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.dialect import SPARK_DIALECT
+from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.sql.functions import Evaluated, Refused
 from predtrace.frontends.spark import expressions, functions_table
 from symbolic.encode import ENCODED, Encoder
 from symbolic.expr import Call, Column
@@ -55,8 +59,8 @@ SCALAR_PLACES: dict[str, Collection[str]] = {
     "predtrace/frontends/spark/functions_table.py: SCALAR, or expressions.py: READS": (
         _with_try_forms({row.function for row in functions_table.SCALAR.values()} | {*_READ})
     ),
-    "predtrace/engines/duckdb: FAITHFUL or UNFAITHFUL": {*FAITHFUL, *UNFAITHFUL},
-    "predtrace/engines/spark/functions.py: SPARK": SPARK_DIALECT.functions,
+    "predtrace/engines/duckdb/functions.py: DUCKDB": DUCKDB,
+    "predtrace/engines/spark/functions.py: SPARK": SPARK,
     "tests/functions/cases.py: TEMPLATES or UNREACHED": {*TEMPLATES, *UNREACHED},
     "tests/reference/functions: SCALARS": {*reference.SCALARS, *reference._OWN},
 }
@@ -65,10 +69,8 @@ AGGREGATE_PLACES: dict[str, Collection[str]] = {
     "predtrace/frontends/spark/functions_table.py: AGGREGATE": (
         _with_try_forms({row.function for row in functions_table.AGGREGATE.values()})
     ),
-    "predtrace/engines/duckdb: FAITHFUL_AGGREGATES or UNFAITHFUL_AGGREGATES": (
-        {*FAITHFUL_AGGREGATES, *UNFAITHFUL_AGGREGATES}
-    ),
-    "predtrace/engines/spark/aggregates.py: SPARK_AGGREGATES": SPARK_DIALECT.aggregates,
+    "predtrace/engines/duckdb/aggregates.py: DUCKDB_AGGREGATES": DUCKDB_AGGREGATES,
+    "predtrace/engines/spark/aggregates.py: SPARK_AGGREGATES": SPARK_AGGREGATES,
     "tests/reference/aggregates.py: AGGREGATES": reference_aggregates.AGGREGATES,
 }
 """Place to the aggregates that it knows."""
@@ -180,14 +182,40 @@ def test_semantics_that_no_engine_evaluates_are_missed() -> None:
     assert missing(row)[-1] == "predtrace/engines: an engine for TOYS"
 
 
-def test_a_row_that_leaves_out_a_fact_cannot_be_made() -> None:
-    optional = {"try_of"}
-    for kind, row in ((Function, toy()), (Aggregate, AGGREGATES["sum"])):
-        facts = {name: getattr(row, name) for name in kind.__struct_fields__}
-        for left_out in facts.keys() - optional:
-            rest = {name: fact for name, fact in facts.items() if name != left_out}
-            with pytest.raises(TypeError, match=left_out):
-                kind(**rest)
+@pytest.mark.parametrize(
+    "row",
+    [
+        toy(),
+        AGGREGATES["sum"],
+        DUCKDB["substring"],
+        DUCKDB["round"],
+        DUCKDB_AGGREGATES["sum"],
+        SPARK["add"],
+        SPARK_AGGREGATES["sum"],
+        functions_table.SCALAR["Add"],
+    ],
+    ids=lambda row: type(row).__name__,
+)
+def test_a_row_that_leaves_out_a_fact_cannot_be_made(row: msgspec.Struct) -> None:
+    """No engine's row without saying where it is exact, or why it is refused."""
+    kind: Any = type(row)
+    facts = {name: getattr(row, name) for name in kind.__struct_fields__}
+    assert kind(**facts) == row
+    for left_out in facts.keys() - {"try_of"}:
+        rest = {name: fact for name, fact in facts.items() if name != left_out}
+        with pytest.raises(TypeError, match=left_out):
+            kind(**rest)
+
+
+def test_rows_of_engines_say_where_they_are_exact() -> None:
+    tables: tuple[Mapping[str, Evaluated[Any, Any] | Refused], ...] = (
+        DUCKDB,
+        DUCKDB_AGGREGATES,
+        SPARK,
+        SPARK_AGGREGATES,
+    )
+    for id, row in (item for table in tables for item in table.items()):
+        assert row.reason if isinstance(row, Refused) else row.exact.says, id
 
 
 @pytest.mark.parametrize(

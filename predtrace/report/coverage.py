@@ -10,11 +10,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from predtrace.cells.functions import EACH, UNKNOWN
 from predtrace.cells.functions import RULES as CELL_RULES
-from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL
+from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
+from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.sql.functions import Evaluated, Refused
 from predtrace.frontends.spark import expressions, functions_table, operators, sources
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
@@ -91,7 +93,7 @@ def _functions() -> list[str]:
             classes.get(f.id, ""),
             "precise",
             _KNOWS[f.encoding],
-            _duckdb(f.id),
+            _duckdb(DUCKDB[f.id]),
         )
         for f in FUNCTIONS.values()
     ]
@@ -106,10 +108,10 @@ def _cells() -> list[str]:
     return _table(heads, rows)
 
 
-def _duckdb(function: str) -> str:
-    if function in FAITHFUL:
-        return "where exact for the types"
-    return f"left to Spark: {UNFAITHFUL.get(function, 'not known to be exact')}"
+def _duckdb(row: Evaluated[Any, Any] | Refused) -> str:
+    if isinstance(row, Evaluated):
+        return f"exact {row.exact.says}"
+    return f"left to Spark: {row.reason}"
 
 
 def _aggregates() -> list[str]:
@@ -121,10 +123,11 @@ def _aggregates() -> list[str]:
             classes.get(aggregate.id, ""),
             "precise",
             "rows that attain the value, or the group" if aggregate.attained else "the group",
+            _duckdb(DUCKDB_AGGREGATES[aggregate.id]),
         )
         for aggregate in AGGREGATES.values()
     ]
-    return _table(("aggregate", "meaning", "from Spark's", "label", "lineage"), rows)
+    return _table(("aggregate", "meaning", "from Spark's", "label", "lineage", "on DuckDB"), rows)
 
 
 def _readers() -> list[str]:

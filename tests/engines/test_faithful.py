@@ -16,19 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from predtrace.engines.duckdb.exactness import FAITHFUL, UNFAITHFUL, unfaithful
-from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
+from predtrace.engines.duckdb.functions import inexactness
 from predtrace.engines.duckdb.source import source_obstacle
+from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.engine import SparkEngine
-from predtrace.engines.spark.functions import SPARK
-from predtrace.engines.spark.total import DIALECTS
 from predtrace.engines.sql.compiler import Compiler
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.frontends.spark.functions_table import PRECISION_LOSS
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import PREFIX, TIME_PARSER, read_settings
 from symbolic.expr import Call, Column, Expr, Literal
-from symbolic.functions import FUNCTIONS
 from symbolic.types import (
     BOOLEAN,
     DATE,
@@ -290,17 +288,10 @@ def _dates() -> list[Call]:
 CASES = cases()
 
 
-def test_tables_cover_every_function() -> None:
-    assert not FAITHFUL.keys() & UNFAITHFUL.keys()
-    assert FAITHFUL.keys() | UNFAITHFUL.keys() == FUNCTIONS.keys()
-    assert DUCKDB.keys() == FAITHFUL.keys()
-    assert SPARK.keys() == FUNCTIONS.keys()
-
-
 def test_every_faithful_function_is_measured() -> None:
-    assert {case.function for case in CASES} == FAITHFUL.keys()
+    assert {case.function for case in CASES} == DUCKDB_DIALECT.functions.keys()
     for case in CASES:
-        assert unfaithful([case], SETTINGS) is None, case
+        assert inexactness([case], SETTINGS) is None, case
 
 
 def _query(compiler: Compiler, source: exp.Expr, some: list[Call]) -> exp.Select:
@@ -327,7 +318,9 @@ def _shown(value: Any) -> Any:
 
 def in_duckdb(file: Path, some: list[Call]) -> list[list[Any]]:
     files = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(str(file))])
-    query = _query(Compiler("duckdb", DUCKDB), exp.select("*").from_(files).subquery(), some)
+    query = _query(
+        Compiler("duckdb", DUCKDB_DIALECT.functions), exp.select("*").from_(files).subquery(), some
+    )
     with duckdb.connect() as connection:
         connection.execute(f"SET TimeZone = '{SETTINGS.time_zone}'")
         found = connection.sql(query.sql("duckdb")).to_arrow_table()
@@ -345,7 +338,7 @@ def in_spark(
     # Compiling hundreds of expressions to Java takes minutes; a few hundred rows do not.
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-    compiler = Compiler("spark", DIALECTS[settings.ansi].functions)
+    compiler = Compiler("spark", QUESTIONS[settings.ansi].functions)
     query = _query(compiler, exp.to_table("boundaries"), some)
     found = session.sql(query.sql("spark")).toArrow()
     return [_values(column) for column in found.columns]
@@ -376,7 +369,7 @@ def test_duckdb_gives_what_spark_gives(
             if not key.removeprefix(PREFIX).startswith(_OF_FILES) and key != PRECISION_LOSS
         }
         settings = msgspec.structs.replace(SETTINGS, ansi=False, conf=others)
-    cases = [case for case in CASES if unfaithful([case], settings) is None]
+    cases = [case for case in CASES if inexactness([case], settings) is None]
     assert len(cases) > 0.8 * len(CASES)
     expected = in_spark(spark, boundaries, cases, settings)
     found = in_duckdb(boundaries, cases)
@@ -417,7 +410,7 @@ CHECKED = of("divide", col("largest_a"), col("money_b"), type=Decimal(38, 6))
 
 
 def test_a_quotient_of_too_many_digits_fails(boundaries: Path) -> None:
-    assert unfaithful([CHECKED], SETTINGS) is None
+    assert inexactness([CHECKED], SETTINGS) is None
     with pytest.raises(duckdb.Error, match="more digits"):
         in_duckdb(boundaries, [CHECKED])
     hidden = of("negate", CHECKED, type=CHECKED.type)
@@ -447,7 +440,7 @@ def test_a_quotient_of_too_many_digits_fails(boundaries: Path) -> None:
     ],
 )
 def test_what_is_not_faithful_says_why(case: Call, reason: str) -> None:
-    problem = unfaithful([of("is_null", case)], SETTINGS)
+    problem = inexactness([of("is_null", case)], SETTINGS)
     assert problem is not None
     assert reason in problem
     assert case.function in problem
@@ -458,10 +451,10 @@ def test_settings_of_the_job_say_what_is_exact() -> None:
     date, digits = (of("cast", col(f"{name}_a"), type=STRING) for name in ("day", "largest"))
     for policy, exact in (("CORRECTED", True), ("EXCEPTION", True), ("LEGACY", False)):
         settings = msgspec.structs.replace(SETTINGS, conf={TIME_PARSER: policy})
-        assert (unfaithful([date], settings) is None) is exact
+        assert (inexactness([date], settings) is None) is exact
     for ansi in (True, False):
         settings = msgspec.structs.replace(SETTINGS, ansi=ansi)
-        assert (unfaithful([digits], settings) is None) is ansi
+        assert (inexactness([digits], settings) is None) is ansi
 
 
 @pytest.mark.parametrize(
@@ -488,5 +481,5 @@ def test_files_that_the_job_read_otherwise_are_left_to_spark(
 def test_integers_wrap_without_ansi() -> None:
     case = of("add", col("whole_a"), col("whole_b"), type=LONG)
     legacy = EngineSettings(engine_version="4", time_zone="UTC", ansi=False, case_sensitive=False)
-    assert unfaithful([case], SETTINGS) is None
-    assert "ANSI" in (unfaithful([case], legacy) or "")
+    assert inexactness([case], SETTINGS) is None
+    assert "ANSI" in (inexactness([case], legacy) or "")

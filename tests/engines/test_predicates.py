@@ -17,12 +17,13 @@ from symbolic.expr import (
     disjunction,
     same,
 )
-from symbolic.types import BOOLEAN, DOUBLE, LONG
+from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING
 
 A, B = Column(1, "a", LONG), Column(2, "b", LONG)
 FLAG = Column(3, "flag", BOOLEAN)
 P, Q = Param(0, 10, "p", LONG), Param(0, 11, "q", LONG)
 ONE, NONE = Literal(1, LONG), Literal(None, LONG)
+NAME, NO_FLAG = Column(4, "name", STRING), Literal(None, BOOLEAN)
 YES, NO = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
 
 
@@ -37,6 +38,8 @@ YES, NO = Literal(True, BOOLEAN), Literal(False, BOOLEAN)
         (same(FLAG, NO), call("not", FLAG)),
         (call("eq", A, NONE), FALSE),
         (call("lt", NONE, A), FALSE),
+        (call("starts_with", NAME, Literal(None, STRING)), FALSE),
+        (call("nullif", FLAG, NO_FLAG), call("nullif", FLAG, NO_FLAG)),
         (call("is_null", NONE), TRUE),
         (call("is_not_null", NONE), FALSE),
         (call("not", call("is_null", ONE)), TRUE),

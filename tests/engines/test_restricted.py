@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.sql.query import Bound, Queries
 from symbolic.expr import Column, Literal, same
 from symbolic.types import LONG
@@ -22,7 +22,7 @@ def test_a_scan_of_which_no_column_is_needed(constant: int, rows: int, tmp_path:
     """A constant of the output is compared with the target's: that reads no column."""
     (tmp_path / "t").touch()
     asked = request(source("t", tmp_path / "t", [K]), (), same(param(CONSTANT), Literal(7, LONG)))
-    queries = Queries("duckdb", DUCKDB, numbered=False)
+    queries = Queries("duckdb", DUCKDB_DIALECT.functions, numbered=False)
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS c1 FROM range(3)")
         connection.execute(f"CREATE TABLE b AS SELECT 0 AS target, {constant} AS c2")

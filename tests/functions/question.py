@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import predtrace
-from predtrace.engines.duckdb.exactness import unfaithful
+from predtrace.engines.duckdb.functions import inexactness
 from predtrace.errors import EngineError, PredTraceError
 from predtrace.frontends.spark import read_pipeline
 from pushdown.operators import RowTransform
@@ -48,7 +48,7 @@ def read(spark: SparkSession, cases: Sequence[Prepared]) -> list[Reading]:
     found = []
     for assignment in top.assignments:
         functions = {node.function for node in walk(assignment.value) if isinstance(node, Call)}
-        obstacle = unfaithful([assignment.value], pipeline.settings)
+        obstacle = inexactness([assignment.value], pipeline.settings)
         found.append(Reading(None, frozenset(functions), obstacle))
     return found
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from predtrace import open_job
 from predtrace.engines.duckdb import aggregates as duckdb_aggregates
-from predtrace.engines.duckdb import functions as duckdb_sql
+from predtrace.engines.duckdb import spellings as duckdb_spellings
 from predtrace.engines.duckdb.process import database
 from predtrace.engines.sql.literals import cast_to
 from predtrace.inference import infer
@@ -238,7 +238,7 @@ def cut_off(
 def test_other_roundings_are_noticed(
     name: str, quotient: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (duckdb_aggregates, duckdb_sql):
+    for module in (duckdb_aggregates, duckdb_spellings):
         monkeypatch.setattr(module, "exact_quotient", quotient)
     with pytest.raises(AssertionError, match=r"rows are missing|too many rows"):
         check(tmp_path, EXAMPLES[name](), "replayed")

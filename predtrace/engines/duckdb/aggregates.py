@@ -1,22 +1,33 @@
-"""How DuckDB spells the aggregates that it can compute exactly as Spark does.
+"""The aggregates of the IR in DuckDB: one row each, its spelling beside where that is exact.
 
-Under which conditions stands in `exact_plans`. The result's type is the caller's to see to.
+Aggregates that add floating-point numbers depend on the order of the rows, which no two
+engines share; decimals and integers are added exactly. Where ANSI mode is on, the job had
+no overflow, or it would have failed; then no group that matters has one here.
+
+The result's type is the caller's to see to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
 from sqlglot import exp
 
+from predtrace.engines.duckdb.exactness import compared_alike
 from predtrace.engines.sql.aggregates import AggregateSpelling, filtered, spelled, sum_type
 from predtrace.engines.sql.compiler import named
-from predtrace.engines.sql.exact_division import exact_quotient
+from predtrace.engines.sql.exact_division import divisible, exact_quotient
+from predtrace.engines.sql.functions import ALWAYS, Evaluated, Exactness, Refused
+from predtrace.jobs.model import EngineSettings
 from pushdown.operators import AggregateCall
-from symbolic.types import Decimal
+from symbolic.types import Decimal, Integer, type_name
 
 COUNT_TYPE = Decimal(19, 0)
 """Holds every count of rows."""
+_AVERAGED_AS_DOUBLE = 11
+"""Up to so many digits Spark's optimizer averages decimals as doubles."""
+_INTEGER_SUMMED_SAFELY = 32
 
 
 def _both(*conditions: exp.Expr | None) -> exp.Expr | None:
@@ -24,7 +35,7 @@ def _both(*conditions: exp.Expr | None) -> exp.Expr | None:
     return exp.and_(*given) if given else None
 
 
-def _duckdb_count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+def _count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
     """Of several arguments: those rows, or different tuples, where none is NULL."""
     if len(args) < 2:
         return spelled("count")(call, args, keep)
@@ -35,7 +46,7 @@ def _duckdb_count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr 
     return filtered(named("count", counted), _both(keep, *present))
 
 
-def _duckdb_avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+def _avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
     """Decimals: the exact sum by the count, rounded half up as Spark does."""
     argument = call.args[0].type
     if not (isinstance(call.type, Decimal) and isinstance(argument, Decimal)):
@@ -44,22 +55,74 @@ def _duckdb_avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | 
     return exact_quotient(total, sum_type(argument), count, COUNT_TYPE, call.type)
 
 
-def _duckdb_count_if(
-    call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None
-) -> exp.Expr:
+def _count_if(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
     """DuckDB's own gives NULL for no rows."""
     if_true = exp.Case(ifs=[exp.If(this=args[0].copy(), true=exp.true())])
     return spelled("count")(call, [if_true], keep)
 
 
-DUCKDB_AGGREGATES: dict[str, AggregateSpelling] = {
-    "count": _duckdb_count,
-    **dict.fromkeys(("sum", "try_sum"), spelled("sum")),
-    "avg": _duckdb_avg,
-    "min": spelled("min"),
-    "max": spelled("max"),
-    "bool_and": spelled("bool_and"),
-    "bool_or": spelled("bool_or"),
-    "count_if": _duckdb_count_if,
+def _ordered(call: AggregateCall, settings: EngineSettings) -> str | None:
+    argument = call.args[0].type
+    return (
+        None if compared_alike(argument) else f"{type_name(argument)} values are compared otherwise"
+    )
+
+
+def _sum(call: AggregateCall, settings: EngineSettings) -> str | None:
+    match call.args[0].type, call.type:
+        case Integer(bits), Integer(64):
+            # Four thousand million of the largest stay in range.
+            exact = settings.ansi or bits <= _INTEGER_SUMMED_SAFELY
+            return None if exact else "integers overflow otherwise without ANSI mode"
+        case Decimal() as argument, Decimal() as result if result == sum_type(argument):
+            return _overflow(argument, settings)
+    return f"sums of {type_name(call.args[0].type)} depend on the order of the rows"
+
+
+def _mean(call: AggregateCall, settings: EngineSettings) -> str | None:
+    argument = call.args[0].type
+    if not (isinstance(argument, Decimal) and isinstance(call.type, Decimal)):
+        return f"means of {type_name(argument)} are floating-point numbers"
+    if argument.precision <= _AVERAGED_AS_DOUBLE:
+        return f"Spark computes means of {type_name(argument)} as doubles"
+    if not divisible(sum_type(argument), COUNT_TYPE, call.type):
+        return f"means of {type_name(argument)} have too many digits"
+    return _overflow(argument, settings)
+
+
+def _overflow(argument: Decimal, settings: EngineSettings) -> str | None:
+    roomy = settings.ansi or sum_type(argument).precision == argument.precision + 10
+    return None if roomy else "decimals overflow otherwise without ANSI mode"
+
+
+def _sum_in_ansi(call: AggregateCall, settings: EngineSettings) -> str | None:
+    return _sum(call, replace(settings, ansi=True))
+
+
+_ORDERED = Exactness("where the values are compared alike", _ordered)
+_SUM = Exactness("on integers and decimals; without ANSI mode on those that leave room", _sum)
+_SUM_IN_ANSI = Exactness("on integers and decimals", _sum_in_ansi)
+_AVG = Exactness("on decimals of more than eleven digits that leave room", _mean)
+_ROUNDS = "its floating-point result depends on the order of the rows or on rounding"
+
+DUCKDB_AGGREGATES: Mapping[str, Evaluated[AggregateSpelling, AggregateCall] | Refused] = {
+    "count": Evaluated(_count, ALWAYS),
+    "sum": Evaluated(spelled("sum"), _SUM),
+    "try_sum": Evaluated(spelled("sum"), _SUM_IN_ANSI),
+    "avg": Evaluated(_avg, _AVG),
+    "min": Evaluated(spelled("min"), _ORDERED),
+    "max": Evaluated(spelled("max"), _ORDERED),
+    "stddev_samp": Refused(_ROUNDS),
+    "stddev_pop": Refused(_ROUNDS),
+    "var_samp": Refused(_ROUNDS),
+    "var_pop": Refused(_ROUNDS),
+    "bool_and": Evaluated(spelled("bool_and"), ALWAYS),
+    "bool_or": Evaluated(spelled("bool_or"), ALWAYS),
+    "corr": Refused(_ROUNDS),
+    "covar_pop": Refused(_ROUNDS),
+    "covar_samp": Refused(_ROUNDS),
+    "median": Refused(_ROUNDS),
+    "percentile": Refused(_ROUNDS),
+    "count_if": Evaluated(_count_if, ALWAYS),
 }
-"""Aggregate id to its spelling in DuckDB."""
+"""Every aggregate, by id."""

@@ -3,12 +3,13 @@
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.functions import DUCKDB
 from predtrace.engines.sql.dialect import Dialect
+from predtrace.engines.sql.functions import spellings
 from symbolic.functions import Semantics
 
 DUCKDB_DIALECT = Dialect(
     name="duckdb",
     semantics=frozenset({Semantics.SPARK}),
-    functions=DUCKDB,
-    aggregates=DUCKDB_AGGREGATES,
+    functions=spellings(DUCKDB),
+    aggregates=spellings(DUCKDB_AGGREGATES),
     exists_as_value=True,
 )

@@ -40,8 +40,8 @@ from predtrace.engines.base import (
 )
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_obstacle
-from predtrace.engines.duckdb.exactness import readable, unfaithful
-from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.exactness import readable
+from predtrace.engines.duckdb.functions import inexactness
 from predtrace.engines.duckdb.process import (
     column_types,
     database,
@@ -90,7 +90,7 @@ class DuckDBEngine:
             found = self.link_obstacle(link, settings)
             if found is not None:
                 return found
-        return unfaithful(list(expressions_of(requests)), settings)
+        return inexactness(list(expressions_of(requests)), settings)
 
     def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
@@ -108,7 +108,7 @@ class DuckDBEngine:
 
     def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
-        return unfaithful(exprs, settings)
+        return inexactness(exprs, settings)
 
     def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
         """Begin a question."""
@@ -121,7 +121,7 @@ class DuckDBEvaluation:
     def __init__(self, targets: Targets, settings: EngineSettings) -> None:
         self._targets = targets
         self._zone = settings.time_zone
-        self._queries = Queries("duckdb", DUCKDB, targets.numbered)
+        self._queries = Queries("duckdb", DUCKDB_DIALECT.functions, targets.numbered)
         self._bounds: dict[Link, Bound] = {}
         self._taken: dict[Link, dict[int, str]] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}

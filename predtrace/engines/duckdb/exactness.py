@@ -1,8 +1,7 @@
-"""What DuckDB evaluates exactly as Spark does, and under which conditions on the types.
+"""On which calls DuckDB is exact: conditions on types and constants, named for the table.
 
-`FAITHFUL` maps a function id to a condition: it gets the call and says why this one is
-not exact, or None. `UNFAITHFUL` gives the reason for every other function. Together they
-cover the function table (tested); the first has the spellings of `functions`.
+Each is a claim about the spelling that it stands beside in `functions`;
+`tests/engines/test_faithful.py` measures every one against Spark on boundary values.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from predtrace.engines.sql.exact_division import always_exact, divisible
+from predtrace.engines.sql.functions import Exactness
 from predtrace.engines.sql.predicates import family
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import TIME_PARSER
-from symbolic.expr import Call, Expr, Literal, Param, walk
+from symbolic.expr import Call, Expr, Literal, walk
 from symbolic.types import (
     Binary,
     Boolean,
@@ -34,7 +34,7 @@ from symbolic.types import (
     type_name,
 )
 
-Condition = Callable[[Call, EngineSettings], "str | None"]
+_Obstacle = Callable[[Call, EngineSettings], "str | None"]
 
 _WIDEST = 38
 _NEGATED_EXACTLY = 34
@@ -47,22 +47,18 @@ _FEW_DAYS_BITS = 16
 _COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
 
 
-def comparable(data_type: DataType) -> bool:
+def compared_alike(data_type: DataType) -> bool:
     """Whether two values of the type are compared, and ordered, as in Spark."""
     if isinstance(data_type, String):
         return data_type.collation == "UTF8_BINARY"
     return isinstance(data_type, _COMPARABLE)
 
 
-def _always(call: Call, settings: EngineSettings) -> str | None:
-    return None
-
-
 def _compared(exprs: Sequence[Expr]) -> str | None:
     """Whether values of these are compared alike: one kind of type, with an order."""
     types = [expr.type for expr in exprs if not isinstance(expr.type, Null)]
     for data_type in types:
-        if not comparable(data_type):
+        if not compared_alike(data_type):
             return f"{type_name(data_type)} values are compared otherwise"
     if len({family(data_type) for data_type in types}) > 1:
         names = " and ".join(dict.fromkeys(map(type_name, types)))
@@ -179,7 +175,7 @@ def _exact_cast(source: DataType, result: DataType, settings: EngineSettings) ->
 
 
 def _like(call: Call, settings: EngineSettings) -> str | None:
-    if not all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
+    if not all(isinstance(arg.type, String) and compared_alike(arg.type) for arg in call.args):
         return "only binary text is matched alike"
     pattern = call.args[1]
     escape = call.args[2] if len(call.args) > 2 else Literal("\\", String())
@@ -191,7 +187,7 @@ def _like(call: Call, settings: EngineSettings) -> str | None:
 
 
 def _text(call: Call, settings: EngineSettings) -> str | None:
-    if all(isinstance(arg.type, String) and comparable(arg.type) for arg in call.args):
+    if all(isinstance(arg.type, String) and compared_alike(arg.type) for arg in call.args):
         return None
     return "it is exact on binary text only"
 
@@ -274,100 +270,38 @@ def _coalesce(call: Call, settings: EngineSettings) -> str | None:
     return None if len(types) <= 1 else "its arguments differ in type"
 
 
-def _as_in_ansi(condition: Condition) -> Condition:
-    """The condition, under ANSI whatever the job's mode is."""
-    return lambda call, settings: condition(call, replace(settings, ansi=True))
+def _as_in_ansi(obstacle: _Obstacle) -> _Obstacle:
+    """The obstacle under ANSI, whatever the job's mode is."""
+    return lambda call, settings: obstacle(call, replace(settings, ansi=True))
 
 
-FAITHFUL: dict[str, Condition] = {
-    **dict.fromkeys(("and", "or", "not", "is_null", "is_not_null"), _always),
-    **dict.fromkeys(("eq", "lt", "le", "gt", "ge", "nullsafe_eq", "in"), _comparison),
-    **dict.fromkeys(("greatest", "least", "nullif"), _comparison),
-    "case": _case,
-    "coalesce": _coalesce,
-    "is_nan": _of_float,
-    **dict.fromkeys(("add", "subtract", "multiply", "negate", "abs"), _arithmetic),
-    **dict.fromkeys(("try_add", "try_subtract", "try_multiply"), _as_in_ansi(_arithmetic)),
-    "divide": _division,
-    "cast": _cast,
-    "try_cast": _as_in_ansi(_cast),
-    "check_overflow": _cast,
-    "like": _like,
-    **dict.fromkeys(("starts_with", "ends_with", "contains", "length", "concat"), _text),
-    "instr": _text,
-    "replace": _replace,
-    "substring": _substring,
-    **dict.fromkeys(("trim", "ltrim", "rtrim"), _trimmed),
-    "char_pad": _padded,
-    **dict.fromkeys(
-        ("year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year"), _of_date
-    ),
-    **dict.fromkeys(("week_of_year", "last_day"), _of_date),
-    **dict.fromkeys(("date_add", "date_sub"), _date_and_days),
-    "add_months": _date_and_months,
-    "date_diff": _of_dates,
-    "date_add_interval": _date_and_interval,
-}
-"""Function id to the condition under which DuckDB is exact."""
+COMPARED = Exactness("where the values are compared alike", _comparison)
+BRANCHES = Exactness("where the branches have one type", _case)
+ARGUMENTS = Exactness("where the arguments have one type", _coalesce)
+ARITHMETIC = Exactness("on decimals that are not rounded; on integers in ANSI mode", _arithmetic)
+ARITHMETIC_IN_ANSI = Exactness(
+    "on decimals that are not rounded; on integers", _as_in_ansi(_arithmetic)
+)
+DIVISION = Exactness("on decimals that leave room for the digits", _division)
+CAST = Exactness("between types that are converted alike", _cast)
+CAST_IN_ANSI = Exactness("between types that are converted alike", _as_in_ansi(_cast))
+LIKE = Exactness("on binary text, with a constant pattern without escapes", _like)
+OF_TEXT = Exactness("on binary text", _text)
+REPLACE = Exactness("on binary text, with three arguments", _replace)
+SUBSTRING = Exactness("on text, with constant positions and lengths from 0", _substring)
+TRIM = Exactness("on binary text, with constant characters", _trimmed)
+PAD = Exactness("with a constant length", _padded)
+OF_FLOAT = Exactness("on floats", _of_float)
+OF_DATE = Exactness("on dates", _of_date)
+OF_DATES = Exactness("on dates", _of_dates)
+DATE_AND_DAYS = Exactness("on a date and few whole days", _date_and_days)
+DATE_AND_MONTHS = Exactness("on a date and whole months", _date_and_months)
+DATE_AND_INTERVAL = Exactness("on a date and a constant interval", _date_and_interval)
 
-_ROUNDING = "results may round otherwise"
-_JAVA = "Spark follows Java here"
-_UNICODE = "Unicode rules differ"
-_ZONES = "time zone rules may differ"
-_NESTED = "nested values are handled otherwise"
-_UNPROVEN = "not measured against Spark"
-
-UNFAITHFUL: dict[str, str] = {
-    **dict.fromkeys(("round", "bround", "floor", "ceil", "sqrt", "power"), _ROUNDING),
-    **dict.fromkeys(("exp", "ln", "log10", "normalize_float"), _ROUNDING),
-    **dict.fromkeys(("integer_divide", "remainder", "pmod", "sign"), _UNPROVEN),
-    **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "unscaled", "decimal_of"), _UNPROVEN),
-    **dict.fromkeys(("rlike", "regexp_replace", "regexp_extract", "split"), _JAVA),
-    **dict.fromkeys(("date_format", "parse_timestamp", "from_unix_time", "unix_time"), _JAVA),
-    **dict.fromkeys(("hash", "xxhash64"), "the hash function is Spark's own"),
-    **dict.fromkeys(("ilike", "upper", "lower", "initcap", "reverse", "ascii"), _UNICODE),
-    **dict.fromkeys(("lpad", "rpad", "translate", "repeat", "position", "concat_ws"), _UNPROVEN),
-    **dict.fromkeys(("md5", "sha2", "to_number"), _UNPROVEN),
-    **dict.fromkeys(("hour", "minute", "second"), _ZONES),
-    **dict.fromkeys(("timestamp_add_interval", "timestamp_diff", "trunc_timestamp"), _ZONES),
-    **dict.fromkeys(("months_between", "next_day", "trunc_date", "make_date"), _UNPROVEN),
-    **dict.fromkeys(("get_field", "get_item", "array_size", "array_contains"), _NESTED),
-    **dict.fromkeys(("array_position", "element_at", "slice", "flatten"), _NESTED),
-    **dict.fromkeys(("sort_array", "array_distinct", "array_remove", "array_repeat"), _NESTED),
-    **dict.fromkeys(("transform", "filter", "zip_with", "array_aggregate"), _NESTED),
-    **dict.fromkeys(("array_exists", "array_forall"), _NESTED),
-    **dict.fromkeys(("make_array", "make_struct", "make_map", "map_from_arrays"), _NESTED),
-}
-"""Function id to why DuckDB is never sent it."""
-
-_UNREADABLE = (YearMonthInterval, DayTimeInterval, Opaque)
-
-
-def unfaithful(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
-    """Why DuckDB would not evaluate these exactly as Spark does; None if it would."""
-    for expr in exprs:
-        for node in walk(expr):
-            reason = _node_reason(node, settings)
-            if reason is not None:
-                return reason
-    return None
-
-
-def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
-    if isinstance(node, Param) and isinstance(node.type, _UNREADABLE):
-        return f"{node.name} is of type {type_name(node.type)}"
-    if not isinstance(node, Call):
-        return None
-    condition = FAITHFUL.get(node.function)
-    why = UNFAITHFUL.get(node.function, "unknown to this engine")
-    if condition is not None:
-        found = condition(node, settings)
-        if found is None:
-            return None
-        why = found
-    return f"the function {node.function} is not evaluated exactly as in Spark: {why}"
+UNREADABLE = (YearMonthInterval, DayTimeInterval, Opaque)
+"""Types of values that DuckDB does not read as Spark does."""
 
 
 def readable(data_type: DataType) -> bool:
     """Whether DuckDB reads stored values of the type as Spark does."""
-    return not any(isinstance(part, _UNREADABLE) for part in parts(data_type))
+    return not any(isinstance(part, UNREADABLE) for part in parts(data_type))

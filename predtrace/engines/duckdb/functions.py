@@ -1,255 +1,197 @@
-"""How DuckDB spells the functions that it can evaluate exactly as Spark does.
+"""The functions of the IR in DuckDB: one row each, its spelling beside where that is exact.
 
-A row here is a claim, under the conditions of `exactness`; `tests/engines/test_faithful.py`
-measures every one against Spark on boundary values.
+What is refused is left to Spark, for the reason in its row.
 """
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from predtrace.engines.duckdb import exactness as where
+from predtrace.engines.duckdb import spellings as spell
 from predtrace.engines.sql.compiler import (
-    CONNECTIVES,
+    build_case,
     build_cast,
-    build_like,
-    literal_argument,
-    named,
-    suffix,
+    build_in,
+    build_is_not_null,
+    build_is_null,
+    build_not,
+    chain,
+    infix,
 )
-from predtrace.engines.sql.exact_division import exact_quotient
-from predtrace.engines.sql.literals import cast_to, number, sql_literal, sql_type, text_literal
-from predtrace.errors import EngineError
-from symbolic.expr import Call, Literal
-from symbolic.types import Date, Decimal, String, YearMonthInterval
+from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, obstacle
+from predtrace.jobs.model import EngineSettings
+from symbolic.expr import Call, Expr, Param, walk
+from symbolic.types import type_name
 
 if TYPE_CHECKING:
-    from predtrace.engines.sql.compiler import Args, Builder, Spelling
+    from predtrace.engines.sql.compiler import Spelling
 
-_MICROSECONDS_PER_DAY = 86_400_000_000
-_WIDEST = 38
+_HASH = "the hash function is Spark's own"
+_ROUNDING = "results may round otherwise"
+_JAVA = "Spark follows Java here"
+_UNICODE = "Unicode rules differ"
+_ZONES = "time zone rules may differ"
+_NESTED = "nested values are handled otherwise"
+_UNPROVEN = "not measured against Spark"
 
-
-def _total(value: exp.Expr) -> exp.Expr:
-    """NULL instead of an error (an overflow)."""
-    return named("try", value)
-
-
-def _arithmetic(kind: type[exp.Binary]) -> Builder:
-    """Sums and differences, in the result's type.
-
-    DuckDB keeps DECIMAL(18, s) when it adds two such, and then overflows where Spark
-    has a wider type: the operands are widened first, which is exact.
-    """
-
-    def build(call: Call, args: Args) -> exp.Expr:
-        operands = [
-            exp.Cast(this=arg, to=sql_type(call.type, "duckdb"))
-            if isinstance(call.type, Decimal)
-            else arg
-            for arg in args
-        ]
-        return _fitting(kind(this=operands[0], expression=operands[1]), call)
-
-    return build
-
-
-def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
-    """NULL for an overflow, unless the result type has room for every result.
-
-    A decimal type of less than the widest precision is the exact one of Spark's rules
-    (see `exactness`). A TRY is not free: it evaluates its rows apart from others.
-    """
-    roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
-    return exp.paren(value, copy=False) if roomy else _total(value)
-
-
-def _cast(call: Call, args: Args) -> exp.Expr:
-    source = args[0]
-    match call.args[0].type, call.type:
-        case Date(), String():
-            return _date_text(source, cast_to(source, call.type, "duckdb"))
-        case Decimal(precision, scale), String() if precision == scale:
-            # A decimal without a digit before the point is written '.5'.
-            source = cast_to(source, Decimal(precision + 1, scale), "duckdb")
-    return cast_to(source, call.type, "duckdb")
-
-
-def _date_text(date: exp.Expr, usual: exp.Expr) -> exp.Expr:
-    """A date as Spark writes it: beyond four digits the year has a sign, years go on below 1."""
-    year = named("year", date.copy())
-    within = exp.Between(
-        this=date.copy(),
-        low=sql_literal(Literal(dt.date.min, Date()), "duckdb"),
-        high=sql_literal(Literal(dt.date.max, Date()), "duckdb"),
-    )
-    sign = exp.Case(
-        ifs=[
-            exp.If(this=exp.GT(this=year, expression=number(dt.MAXYEAR)), true=text_literal("+")),
-            exp.If(this=exp.LT(this=year.copy(), expression=number(0)), true=text_literal("-")),
-        ],
-        default=text_literal(""),
-    )
-    digits = named("format", text_literal("{:04d}"), named("abs", year.copy()))
-    rest = named("strftime", date.copy(), text_literal("-%m-%d"))
-    text = exp.DPipe(this=exp.DPipe(this=sign, expression=digits), expression=rest)
-    return exp.paren(exp.Case(ifs=[exp.If(this=within, true=usual)], default=text), copy=False)
-
-
-def _multiply(call: Call, args: Args) -> exp.Expr:
-    left, right = args
-    if isinstance(call.type, Decimal):
-        scale = call.args[0].type.scale if isinstance(call.args[0].type, Decimal) else 0
-        left = exp.Cast(this=left, to=sql_type(Decimal(_WIDEST, scale), "duckdb"))
-        product = _fitting(exp.Mul(this=left, expression=right), call)
-        return cast_to(product, call.type, "duckdb")
-    return _total(exp.Mul(this=left, expression=right))
-
-
-def _divide(call: Call, args: Args) -> exp.Expr:
-    left, right = (arg.type for arg in call.args)
-    if not (
-        isinstance(left, Decimal) and isinstance(right, Decimal) and isinstance(call.type, Decimal)
-    ):
-        raise EngineError("DuckDB divides exactly as Spark on decimals only; use engine='spark'")
-    return exact_quotient(args[0], left, args[1], right, call.type)
-
-
-def _substring(call: Call, args: Args) -> exp.Expr:
-    # Spark reads position 0 as 1; SQL (and DuckDB) as one before the first.
-    position = literal_argument(call, 1)
-    return named("substring", args[0], args[1] if position else number(1), *args[2:])
-
-
-def _trim(name: str) -> Builder:
-    # Without characters DuckDB strips every kind of Unicode space, Spark only blanks.
-    return lambda call, args: named(
-        name, args[0], args[1] if len(args) > 1 else exp.Literal.string(" ")
-    )
-
-
-def _like(call: Call, args: Args) -> exp.Expr:
-    # Without ESCAPE no character escapes here, and common patterns have fast code.
-    match call.args[1:]:
-        case (Literal(value=str() as pattern), Literal(value=str() as escape)) if (
-            escape not in pattern
-        ):
-            args = args[:2]
-    return build_like(exp.Like)(call, args)
-
-
-def _char_pad(call: Call, args: Args) -> exp.Expr:
-    text, length = args
-    short = exp.LT(this=named("length", text), expression=length.copy())
-    padded = named("rpad", text.copy(), length.copy(), exp.Literal.string(" "))
-    return exp.Case(ifs=[exp.If(this=short, true=padded)], default=text.copy())
-
-
-def _concat(call: Call, args: Args) -> exp.Expr:
-    # DuckDB's concat() skips NULLs.
-    whole = args[0]
-    for arg in args[1:]:
-        whole = exp.DPipe(this=whole, expression=arg)
-    return exp.paren(whole, copy=False)
-
-
-def _field(name: str, plus: int = 0) -> Builder:
-    """A part of a date, shifted where the engines count differently."""
-
-    def build(call: Call, args: Args) -> exp.Expr:
-        value = named(name, *args)
-        if plus:
-            value = exp.paren(exp.Add(this=value, expression=number(plus)), copy=False)
-        return exp.Cast(this=value, to=sql_type(call.type, "duckdb"))
-
-    return build
-
-
-def _date_shift(kind: type[exp.Binary]) -> Builder:
-    def build(call: Call, args: Args) -> exp.Expr:
-        days = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
-        return _total(kind(this=args[0], expression=days))
-
-    return build
-
-
-def _date_diff(call: Call, args: Args) -> exp.Expr:
-    days = exp.paren(exp.Sub(this=args[0], expression=args[1]), copy=False)
-    return exp.Cast(this=days, to=exp.DataType.build("INT"))
-
-
-def _months_later(date: exp.Expr, months: exp.Expr) -> exp.Expr:
-    moved = _total(exp.Add(this=date, expression=months))
-    return exp.Cast(this=moved, to=exp.DataType.build("DATE"))
-
-
-def _add_months(call: Call, args: Args) -> exp.Expr:
-    months = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
-    return _months_later(args[0], named("to_months", months))
-
-
-def _date_add_interval(call: Call, args: Args) -> exp.Expr:
-    amount = literal_argument(call, 1)
-    if not isinstance(amount, int):
-        return exp.Cast(this=exp.Null(), to=sql_type(call.type, "duckdb"))
-    if isinstance(call.args[1].type, YearMonthInterval):
-        return _months_later(args[0], named("to_months", number(amount)))
-    return _total(exp.Add(this=args[0], expression=number(amount // _MICROSECONDS_PER_DAY)))
-
-
-def _is_nan(call: Call, args: Args) -> exp.Expr:
-    return named("coalesce", named("isnan", *args), exp.Boolean(this=False))
-
-
-DUCKDB: dict[str, Spelling] = {
-    **CONNECTIVES,
-    "is_nan": _is_nan,
-    "add": _arithmetic(exp.Add),
-    "subtract": _arithmetic(exp.Sub),
-    "multiply": _multiply,
-    "try_add": _arithmetic(exp.Add),
-    "try_subtract": _arithmetic(exp.Sub),
-    "try_multiply": _multiply,
-    "divide": _divide,
-    "negate": suffix(lambda arg: _total(exp.Neg(this=exp.paren(arg, copy=False)))),
-    "abs": lambda call, args: _total(named("abs", *args)),
-    "check_overflow": build_cast("duckdb"),
-    **dict.fromkeys(("cast", "try_cast"), _cast),
-    "like": _like,
-    "starts_with": "starts_with",
-    "ends_with": "suffix",
-    "contains": "contains",
-    "substring": _substring,
-    "trim": _trim("trim"),
-    "ltrim": _trim("ltrim"),
-    "rtrim": _trim("rtrim"),
-    "char_pad": _char_pad,
-    "length": lambda call, args: exp.Cast(
-        this=named("length", *args), to=sql_type(call.type, "duckdb")
-    ),
-    "concat": _concat,
-    "replace": "replace",
-    "instr": lambda call, args: exp.Cast(
-        this=named("instr", *args), to=sql_type(call.type, "duckdb")
-    ),
-    "year": _field("year"),
-    "quarter": _field("quarter"),
-    "month": _field("month"),
-    "day": _field("day"),
-    "day_of_week": _field("dayofweek", plus=1),
-    "weekday": _field("isodow", plus=-1),
-    "day_of_year": _field("dayofyear"),
-    "week_of_year": _field("weekofyear"),
-    "date_add": _date_shift(exp.Add),
-    "date_sub": _date_shift(exp.Sub),
-    "date_diff": _date_diff,
-    "date_add_interval": _date_add_interval,
-    "add_months": _add_months,
-    "last_day": "last_day",
-    "greatest": "greatest",
-    "least": "least",
-    "nullif": "nullif",
+DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
+    "and": Evaluated(chain(exp.And), ALWAYS),
+    "or": Evaluated(chain(exp.Or), ALWAYS),
+    "not": Evaluated(build_not, ALWAYS),
+    "in": Evaluated(build_in, where.COMPARED),
+    "case": Evaluated(build_case, where.BRANCHES),
+    "coalesce": Evaluated("coalesce", where.ARGUMENTS),
+    "eq": Evaluated(infix(exp.EQ), where.COMPARED),
+    "lt": Evaluated(infix(exp.LT), where.COMPARED),
+    "le": Evaluated(infix(exp.LTE), where.COMPARED),
+    "gt": Evaluated(infix(exp.GT), where.COMPARED),
+    "ge": Evaluated(infix(exp.GTE), where.COMPARED),
+    "is_null": Evaluated(build_is_null, ALWAYS),
+    "is_not_null": Evaluated(build_is_not_null, ALWAYS),
+    "nullsafe_eq": Evaluated(infix(exp.NullSafeEQ), where.COMPARED),
+    "is_nan": Evaluated(spell.is_nan, where.OF_FLOAT),
+    "greatest": Evaluated("greatest", where.COMPARED),
+    "least": Evaluated("least", where.COMPARED),
+    "nullif": Evaluated("nullif", where.COMPARED),
+    "hash": Refused(_HASH),
+    "xxhash64": Refused(_HASH),
+    "add": Evaluated(spell.arithmetic(exp.Add), where.ARITHMETIC),
+    "subtract": Evaluated(spell.arithmetic(exp.Sub), where.ARITHMETIC),
+    "multiply": Evaluated(spell.multiply, where.ARITHMETIC),
+    "try_add": Evaluated(spell.arithmetic(exp.Add), where.ARITHMETIC_IN_ANSI),
+    "try_subtract": Evaluated(spell.arithmetic(exp.Sub), where.ARITHMETIC_IN_ANSI),
+    "try_multiply": Evaluated(spell.multiply, where.ARITHMETIC_IN_ANSI),
+    "divide": Evaluated(spell.divide, where.DIVISION),
+    "integer_divide": Refused(_UNPROVEN),
+    "remainder": Refused(_UNPROVEN),
+    "pmod": Refused(_UNPROVEN),
+    "negate": Evaluated(spell.negative, where.ARITHMETIC),
+    "abs": Evaluated(spell.absolute, where.ARITHMETIC),
+    "round": Refused(_ROUNDING),
+    "bround": Refused(_ROUNDING),
+    "floor": Refused(_ROUNDING),
+    "ceil": Refused(_ROUNDING),
+    "sqrt": Refused(_ROUNDING),
+    "power": Refused(_ROUNDING),
+    "exp": Refused(_ROUNDING),
+    "ln": Refused(_ROUNDING),
+    "log10": Refused(_ROUNDING),
+    "sign": Refused(_UNPROVEN),
+    "bit_and": Refused(_UNPROVEN),
+    "bit_or": Refused(_UNPROVEN),
+    "bit_xor": Refused(_UNPROVEN),
+    "normalize_float": Refused(_ROUNDING),
+    "unscaled": Refused(_UNPROVEN),
+    "decimal_of": Refused(_UNPROVEN),
+    "check_overflow": Evaluated(build_cast("duckdb"), where.CAST),
+    "cast": Evaluated(spell.cast, where.CAST),
+    "try_cast": Evaluated(spell.cast, where.CAST_IN_ANSI),
+    "to_number": Refused(_UNPROVEN),
+    "like": Evaluated(spell.like, where.LIKE),
+    "ilike": Refused(_UNICODE),
+    "rlike": Refused(_JAVA),
+    "starts_with": Evaluated("starts_with", where.OF_TEXT),
+    "ends_with": Evaluated("suffix", where.OF_TEXT),
+    "contains": Evaluated("contains", where.OF_TEXT),
+    "substring": Evaluated(spell.substring, where.SUBSTRING),
+    "upper": Refused(_UNICODE),
+    "lower": Refused(_UNICODE),
+    "initcap": Refused(_UNICODE),
+    "trim": Evaluated(spell.trimmed("trim"), where.TRIM),
+    "ltrim": Evaluated(spell.trimmed("ltrim"), where.TRIM),
+    "rtrim": Evaluated(spell.trimmed("rtrim"), where.TRIM),
+    "lpad": Refused(_UNPROVEN),
+    "rpad": Refused(_UNPROVEN),
+    "char_pad": Evaluated(spell.char_pad, where.PAD),
+    "length": Evaluated(spell.typed("length"), where.OF_TEXT),
+    "concat": Evaluated(spell.concat, where.OF_TEXT),
+    "concat_ws": Refused(_UNPROVEN),
+    "replace": Evaluated("replace", where.REPLACE),
+    "translate": Refused(_UNPROVEN),
+    "reverse": Refused(_UNICODE),
+    "repeat": Refused(_UNPROVEN),
+    "position": Refused(_UNPROVEN),
+    "instr": Evaluated(spell.typed("instr"), where.OF_TEXT),
+    "regexp_replace": Refused(_JAVA),
+    "regexp_extract": Refused(_JAVA),
+    "split": Refused(_JAVA),
+    "ascii": Refused(_UNICODE),
+    "md5": Refused(_UNPROVEN),
+    "sha2": Refused(_UNPROVEN),
+    "year": Evaluated(spell.typed("year"), where.OF_DATE),
+    "quarter": Evaluated(spell.typed("quarter"), where.OF_DATE),
+    "month": Evaluated(spell.typed("month"), where.OF_DATE),
+    "day": Evaluated(spell.typed("day"), where.OF_DATE),
+    "day_of_week": Evaluated(spell.typed("dayofweek", plus=1), where.OF_DATE),
+    "weekday": Evaluated(spell.typed("isodow", plus=-1), where.OF_DATE),
+    "day_of_year": Evaluated(spell.typed("dayofyear"), where.OF_DATE),
+    "week_of_year": Evaluated(spell.typed("weekofyear"), where.OF_DATE),
+    "hour": Refused(_ZONES),
+    "minute": Refused(_ZONES),
+    "second": Refused(_ZONES),
+    "date_add": Evaluated(spell.date_shift(exp.Add), where.DATE_AND_DAYS),
+    "date_sub": Evaluated(spell.date_shift(exp.Sub), where.DATE_AND_DAYS),
+    "date_diff": Evaluated(spell.date_diff, where.OF_DATES),
+    "date_add_interval": Evaluated(spell.date_add_interval, where.DATE_AND_INTERVAL),
+    "timestamp_add_interval": Refused(_ZONES),
+    "timestamp_diff": Refused(_ZONES),
+    "add_months": Evaluated(spell.add_months, where.DATE_AND_MONTHS),
+    "months_between": Refused(_UNPROVEN),
+    "last_day": Evaluated("last_day", where.OF_DATE),
+    "next_day": Refused(_UNPROVEN),
+    "trunc_date": Refused(_UNPROVEN),
+    "trunc_timestamp": Refused(_ZONES),
+    "date_format": Refused(_JAVA),
+    "parse_timestamp": Refused(_JAVA),
+    "from_unix_time": Refused(_JAVA),
+    "unix_time": Refused(_JAVA),
+    "make_date": Refused(_UNPROVEN),
+    "get_field": Refused(_NESTED),
+    "get_item": Refused(_NESTED),
+    "array_size": Refused(_NESTED),
+    "array_contains": Refused(_NESTED),
+    "array_position": Refused(_NESTED),
+    "element_at": Refused(_NESTED),
+    "slice": Refused(_NESTED),
+    "flatten": Refused(_NESTED),
+    "sort_array": Refused(_NESTED),
+    "array_distinct": Refused(_NESTED),
+    "array_remove": Refused(_NESTED),
+    "array_repeat": Refused(_NESTED),
+    "transform": Refused(_NESTED),
+    "filter": Refused(_NESTED),
+    "zip_with": Refused(_NESTED),
+    "array_exists": Refused(_NESTED),
+    "array_forall": Refused(_NESTED),
+    "array_aggregate": Refused(_NESTED),
+    "make_array": Refused(_NESTED),
+    "make_struct": Refused(_NESTED),
+    "make_map": Refused(_NESTED),
+    "map_from_arrays": Refused(_NESTED),
 }
-"""Function id to its spelling in DuckDB."""
+"""Every function, by id."""
+
+
+def inexactness(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+    """Why DuckDB would not evaluate these exactly as Spark does; None if it would."""
+    for expr in exprs:
+        for node in walk(expr):
+            reason = _node_reason(node, settings)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
+    if isinstance(node, Param) and isinstance(node.type, where.UNREADABLE):
+        return f"{node.name} is of type {type_name(node.type)}"
+    if not isinstance(node, Call):
+        return None
+    why = obstacle(DUCKDB.get(node.function), node, settings)
+    if why is None:
+        return None
+    return f"the function {node.function} is not evaluated exactly as in Spark: {why}"

@@ -1,12 +1,17 @@
-"""How Spark spells the aggregates of `symbolic.functions.AGGREGATES`: by its own names."""
+"""The aggregates of the IR in Spark SQL: one row each.
+
+Spark is the pipelines' own engine, and so exact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from predtrace.engines.spark.total import OWN_ENGINE
 from predtrace.engines.sql.aggregates import AggregateSpelling, spelled
+from predtrace.engines.sql.functions import Evaluated
 from predtrace.engines.sql.literals import sql_type
 from pushdown.operators import AggregateCall
 from symbolic.types import LONG, Decimal
@@ -26,21 +31,37 @@ def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | Non
     return exp.TryCast(this=total, to=sql_type(LONG, "spark"), safe=True)
 
 
-SPARK_AGGREGATES: dict[str, AggregateSpelling] = {
-    **{
-        name: spelled(name)
-        for name in (
-            "count", "sum", "avg", "min", "max", "stddev_samp", "stddev_pop", "var_samp",
-            "var_pop", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp", "median",
-            "percentile", "count_if",
-        )
-    },
-    "try_sum": _try_sum,
-}  # fmt: skip
-"""Aggregate id to its spelling in Spark SQL: its own names."""
-SPARK_TRY_AGGREGATES: dict[str, AggregateSpelling] = {
-    **SPARK_AGGREGATES,
-    "sum": _try_sum,
-    "avg": spelled("try_avg"),
+class SparkAggregate(Evaluated[AggregateSpelling, AggregateCall], frozen=True):
+    """An aggregate in Spark: as pipelines have it, and as questions ask it in ANSI mode.
+
+    There what does not fit is NULL instead of an error.
+    """
+
+    in_ansi: AggregateSpelling
+
+
+def _row(spelling: AggregateSpelling, in_ansi: AggregateSpelling | None = None) -> SparkAggregate:
+    return SparkAggregate(spelling, OWN_ENGINE, in_ansi or spelling)
+
+
+SPARK_AGGREGATES: Mapping[str, SparkAggregate] = {
+    "count": _row(spelled("count")),
+    "sum": _row(spelled("sum"), in_ansi=_try_sum),
+    "try_sum": _row(_try_sum),
+    "avg": _row(spelled("avg"), in_ansi=spelled("try_avg")),
+    "min": _row(spelled("min")),
+    "max": _row(spelled("max")),
+    "stddev_samp": _row(spelled("stddev_samp")),
+    "stddev_pop": _row(spelled("stddev_pop")),
+    "var_samp": _row(spelled("var_samp")),
+    "var_pop": _row(spelled("var_pop")),
+    "bool_and": _row(spelled("bool_and")),
+    "bool_or": _row(spelled("bool_or")),
+    "corr": _row(spelled("corr")),
+    "covar_pop": _row(spelled("covar_pop")),
+    "covar_samp": _row(spelled("covar_samp")),
+    "median": _row(spelled("median")),
+    "percentile": _row(spelled("percentile")),
+    "count_if": _row(spelled("count_if")),
 }
-"""The same in ANSI mode, without failing: NULL for what does not fit."""
+"""Every aggregate, by id."""

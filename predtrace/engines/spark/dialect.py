@@ -1,14 +1,30 @@
-"""Spark's SQL, as the pipelines are written in it; questions ask in that of `total`."""
+"""Spark's SQL: as the pipelines are written in it, and as questions ask in it."""
+
+from msgspec.structs import replace
 
 from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.functions import SPARK
 from predtrace.engines.sql.dialect import Dialect
+from predtrace.engines.sql.functions import spellings
 from symbolic.functions import Semantics
 
 SPARK_DIALECT = Dialect(
     name="spark",
     semantics=frozenset({Semantics.SPARK}),
-    functions=SPARK,
-    aggregates=SPARK_AGGREGATES,
+    functions=spellings(SPARK),
+    aggregates=spellings(SPARK_AGGREGATES),
     exists_as_value=False,
 )
+
+QUESTIONS: dict[bool, Dialect] = {
+    True: replace(
+        SPARK_DIALECT,
+        functions={id: row.in_ansi.build for id, row in SPARK.items()},
+        aggregates={id: row.in_ansi for id, row in SPARK_AGGREGATES.items()},
+    ),
+    False: replace(
+        SPARK_DIALECT,
+        functions={id: row.without_ansi.build for id, row in SPARK.items()},
+    ),
+}
+"""How a question is spelled, by the ANSI mode of its job: no function fails."""

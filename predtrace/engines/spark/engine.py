@@ -29,6 +29,7 @@ from predtrace.engines.base import (
     Targets,
     physical_name,
 )
+from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.partitions import Partitions
 from predtrace.engines.spark.rows import SparkRows
 from predtrace.engines.spark.source import (
@@ -40,7 +41,7 @@ from predtrace.engines.spark.source import (
     type_text,
     with_addresses,
 )
-from predtrace.engines.spark.total import DIALECTS, provide
+from predtrace.engines.spark.total import provide
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.limits import refuse_choices
@@ -128,7 +129,7 @@ class SparkEngine:
         """Begin a question. Raises EngineError if the session was stopped meanwhile."""
         if not is_running(self._spark):
             raise EngineError(STOPPED)
-        return SparkEvaluation(_session(self._spark, settings), targets, DIALECTS[settings.ansi])
+        return SparkEvaluation(_session(self._spark, settings), targets, QUESTIONS[settings.ansi])
 
 
 def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:

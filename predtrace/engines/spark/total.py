@@ -1,4 +1,4 @@
-"""Spark's spellings as total functions: what would fail in the pipeline gives NULL here.
+"""Spark's functions as total functions: what would fail in the pipeline gives NULL here.
 
 A predicate of lineage meets rows that the pipeline never evaluated it on. In the job's own
 ANSI mode a value is what the pipeline had wherever the pipeline had one: operators that fail
@@ -9,17 +9,14 @@ what else may fail, in either mode, stands in a `FUNCTION` of our own.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
+import msgspec
 from sqlglot import exp
 
-from predtrace.engines.spark.aggregates import SPARK_AGGREGATES, SPARK_TRY_AGGREGATES
-from predtrace.engines.spark.dialect import SPARK_DIALECT
-from predtrace.engines.spark.functions import SPARK, try_cast
 from predtrace.engines.sql.compiler import named
-from predtrace.engines.sql.dialect import Dialect
+from predtrace.engines.sql.functions import ALWAYS, Evaluated, Exactness
 from symbolic.expr import Call, Literal
 from symbolic.types import (
     Binary,
@@ -34,7 +31,7 @@ from symbolic.types import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from predtrace.engines.sql.compiler import Args, Builder, Spelling
+    from predtrace.engines.sql.compiler import Args, Spelling
 
 FUNCTION = "predtrace_total"
 """The name, in question sessions, of Catalyst's TryEval: its argument, NULL if that fails."""
@@ -43,27 +40,42 @@ _SIMPLE = (Boolean, Integer, Float, Decimal, String, Binary, Null)
 _NUMERIC = (Integer, Float, Decimal, Null)
 
 
-TRY: dict[str, Spelling] = {
-    "add": "try_add",
-    "subtract": "try_subtract",
-    "multiply": "try_multiply",
-    "divide": "try_divide",
-    "remainder": "try_mod",
-    "cast": try_cast,
-    "check_overflow": try_cast,
-}
-"""Function id to how Spark spells it so that it gives NULL where ANSI mode fails."""
+NeverFails = Callable[[Call], bool]
+"""Whether a call gives a value, or NULL, whatever its arguments are."""
 
-Condition = Callable[[Call], bool]
-"""Whether this call never fails."""
+OWN_ENGINE: Exactness[Any] = Exactness("always, as the pipelines' own engine", ALWAYS.obstacle)
 
 
-def _always(call: Call) -> bool:
+class Total(msgspec.Struct, frozen=True):
+    """How questions spell a function in one ANSI mode."""
+
+    spelling: Spelling
+    never_fails: NeverFails
+
+    def build(self, call: Call, args: Args) -> exp.Expr:
+        """The call in SQL, NULL where its computation fails."""
+        spelling = self.spelling
+        value = named(spelling, *args) if isinstance(spelling, str) else spelling(call, args)
+        return value if self.never_fails(call) else total(value)
+
+
+class SparkFunction(Evaluated["Spelling", Call], frozen=True):
+    """A function in Spark: as pipelines have it, and as questions ask it in each ANSI mode."""
+
+    in_ansi: Total
+    without_ansi: Total
+
+
+def _every(call: Call) -> bool:
     return True
 
 
-def _simple(call: Call) -> bool:
-    """Of dates, times, intervals and nested values casts may fail even as TRY_CAST."""
+def _none(call: Call) -> bool:
+    return False
+
+
+def simple(call: Call) -> bool:
+    """Whether a cast is between simple types; even TRY_CAST may fail on dates and nested values."""
     return isinstance(call.type, _SIMPLE) and isinstance(call.args[0].type, _SIMPLE)
 
 
@@ -71,79 +83,43 @@ def _numeric(call: Call) -> bool:
     return isinstance(call.type, _NUMERIC)
 
 
-def _without_escapes(call: Call) -> bool:
+def without_escapes(call: Call) -> bool:
+    """Whether a constant pattern has no escape; one at its end would fail."""
     match call.args[1:]:
         case (Literal(value=pattern), Literal(value=escape)):
             return pattern is None or escape is None or escape not in pattern
     return False
 
 
-_TOTAL: dict[str, Condition] = {
-    **dict.fromkeys(
-        (
-            "and", "or", "not", "in", "case", "coalesce", "nullif", "greatest", "least",
-            "eq", "lt", "le", "gt", "ge", "nullsafe_eq", "is_null", "is_not_null", "is_nan",
-            "bit_and", "bit_or", "bit_xor", "sqrt", "power", "exp", "ln", "log10", "sign",
-            "normalize_float", "starts_with", "ends_with", "contains", "substring", "upper",
-            "lower", "initcap", "trim", "ltrim", "rtrim", "char_pad", "length", "concat",
-            "replace", "translate", "reverse", "position", "instr", "ascii", "md5", "sha2",
-            "try_add", "try_subtract", "try_multiply", "to_number",
-            "year", "quarter", "month", "day", "day_of_week", "weekday", "day_of_year",
-            "date_diff", "get_field", "get_item", "array_size", "array_contains",
-            "array_position", "make_array", "make_struct", "concat_ws", "hash", "xxhash64",
-        ),
-        _always,
-    ),
-    **dict.fromkeys(("like", "ilike"), _without_escapes),
-    **dict.fromkeys(("cast", "try_cast", "check_overflow"), _simple),
-}  # fmt: skip
-"""Functions that never fail in either mode, spelled as `TRY` where that has them."""
-_TOTAL_WITHOUT_ANSI: dict[str, Condition] = {
-    **_TOTAL,
-    **dict.fromkeys(
-        (
-            "add", "subtract", "multiply", "divide", "integer_divide", "remainder", "pmod",
-            "negate", "abs",
-        ),
-        _numeric,
-    ),
-}  # fmt: skip
-_TOTAL_IN_ANSI: dict[str, Condition] = {
-    **_TOTAL,
-    **dict.fromkeys(("add", "subtract", "multiply", "divide", "remainder"), _always),
-}
+def never_fails(
+    spelling: Spelling, where: NeverFails = _every, tried: Spelling | None = None
+) -> SparkFunction:
+    """A function that fails in neither ANSI mode, in calls for which `where` holds.
+
+    `tried` is a spelling that gives NULL where the plain one would fail in ANSI mode.
+    """
+    in_ansi = Total(spelling if tried is None else tried, where)
+    return SparkFunction(spelling, OWN_ENGINE, in_ansi, Total(spelling, where))
+
+
+def may_fail(spelling: Spelling) -> SparkFunction:
+    """A function that may fail in either mode."""
+    form = Total(spelling, _none)
+    return SparkFunction(spelling, OWN_ENGINE, form, form)
+
+
+def arithmetic(spelling: Spelling, tried: Spelling | None = None) -> SparkFunction:
+    """A function that fails in ANSI mode alone, if it gives a number.
+
+    `tried` is a spelling that gives NULL where the plain one would fail in ANSI mode.
+    """
+    in_ansi = Total(spelling, _none) if tried is None else Total(tried, _every)
+    return SparkFunction(spelling, OWN_ENGINE, in_ansi, Total(spelling, _numeric))
 
 
 def total(value: exp.Expr) -> exp.Expr:
     """The value, NULL where its computation fails."""
     return named(FUNCTION, value)
-
-
-def _spelled(function: str, spelling: Spelling, never_fails: Mapping[str, Condition]) -> Builder:
-    condition = never_fails.get(function)
-
-    def build(call: Call, args: Args) -> exp.Expr:
-        value = named(spelling, *args) if isinstance(spelling, str) else spelling(call, args)
-        return value if condition is not None and condition(call) else total(value)
-
-    return build
-
-
-def _functions(*, ansi: bool) -> dict[str, Spelling]:
-    table = {**SPARK, **TRY} if ansi else SPARK
-    never_fails = _TOTAL_IN_ANSI if ansi else _TOTAL_WITHOUT_ANSI
-    return {name: _spelled(name, spelling, never_fails) for name, spelling in table.items()}
-
-
-DIALECTS: dict[bool, Dialect] = {
-    ansi: replace(
-        SPARK_DIALECT,
-        functions=_functions(ansi=ansi),
-        aggregates=SPARK_TRY_AGGREGATES if ansi else SPARK_AGGREGATES,
-    )
-    for ansi in (True, False)
-}
-"""How a question is spelled in Spark, by the ANSI mode of its job."""
 
 
 def provide(session: SparkSession) -> None:

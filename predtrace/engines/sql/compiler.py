@@ -154,20 +154,9 @@ def literal_argument(call: Call, position: int) -> object:
     return argument.value
 
 
-CONNECTIVES: dict[str, Spelling] = {
-    "and": chain(exp.And),
-    "or": chain(exp.Or),
-    "not": suffix(lambda arg: exp.Not(this=exp.paren(arg, copy=False))),
-    "in": build_in,
-    "case": build_case,
-    "coalesce": "coalesce",
-    "eq": infix(exp.EQ),
-    "lt": infix(exp.LT),
-    "le": infix(exp.LTE),
-    "gt": infix(exp.GT),
-    "ge": infix(exp.GTE),
-    "nullsafe_eq": infix(exp.NullSafeEQ),
-    "is_null": suffix(lambda arg: exp.Is(this=arg, expression=exp.Null())),
-    "is_not_null": suffix(lambda arg: exp.Not(this=exp.Is(this=arg, expression=exp.Null()))),
-}
-"""What both dialects spell alike."""
+build_not = suffix(lambda arg: exp.Not(this=exp.paren(arg, copy=False)))
+"""NOT."""
+build_is_null = suffix(lambda arg: exp.Is(this=arg, expression=exp.Null()))
+"""IS NULL."""
+build_is_not_null = suffix(lambda arg: exp.Not(this=exp.Is(this=arg, expression=exp.Null())))
+"""IS NOT NULL."""

@@ -11,7 +11,6 @@ import pytest
 
 import predtrace
 from predtrace.engines.spark.dialect import SPARK_DIALECT
-from predtrace.engines.spark.functions import SPARK
 from predtrace.engines.sql.compiler import Compiler
 from predtrace.engines.sql.relational import plan_query
 from predtrace.frontends.spark import read_pipeline
@@ -106,7 +105,7 @@ def test_what_fails_gives_null_in_replays(arrays: SparkSession) -> None:
     (scan,) = graph.scans()
     views = spark_views(arrays, graph, {"r": ROWS})
 
-    compiler = Compiler("spark", SPARK, scanned=f"scan{scan.id}")
+    compiler = Compiler("spark", SPARK_DIALECT.functions, scanned=f"scan{scan.id}")
     texts = ", ".join(compiler(expr).sql("spark") for expr in exprs)
     row = arrays.sql(f"SELECT {texts} FROM {views[scan.id].sql('spark')} WHERE c{_key(scan)} = 1")
     assert [tuple(found) for found in row.collect()] == [(None, None, None)]

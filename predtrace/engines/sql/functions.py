@@ -1,0 +1,59 @@
+"""A row of an engine's table of functions: how it spells one, and where that is exact.
+
+Exact means: the value that the pipeline's own engine gave. A row without both facts cannot be
+made; what an engine is never sent has a row, too, which says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from predtrace.jobs.model import EngineSettings
+
+_Call = TypeVar("_Call")
+_Spelling = TypeVar("_Spelling")
+
+
+class Exactness(msgspec.Struct, Generic[_Call], frozen=True):
+    """Where an engine is exact: in words, and why it is not for a call under some settings.
+
+    `obstacle` gives None for a call that is evaluated exactly.
+    """
+
+    says: str
+    obstacle: Callable[[_Call, EngineSettings], str | None]
+
+
+class Evaluated(msgspec.Struct, Generic[_Spelling, _Call], frozen=True):
+    """A function that an engine evaluates."""
+
+    spelling: _Spelling
+    exact: Exactness[_Call]
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A function that an engine is never sent."""
+
+    reason: str
+
+
+ALWAYS: Exactness[Any] = Exactness("always", lambda call, settings: None)
+
+
+def obstacle(
+    row: Evaluated[Any, _Call] | Refused | None, call: _Call, settings: EngineSettings
+) -> str | None:
+    """Why a call would not be evaluated exactly by the engine with this row; None if it would."""
+    if row is None:
+        return "unknown to this engine"
+    return row.reason if isinstance(row, Refused) else row.exact.obstacle(call, settings)
+
+
+def spellings(
+    rows: Mapping[str, Evaluated[_Spelling, Any] | Refused],
+) -> dict[str, _Spelling]:
+    """How the functions that an engine evaluates are spelled."""
+    return {id: row.spelling for id, row in rows.items() if isinstance(row, Evaluated)}
