@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from predtrace.engines.base import TARGET, physical_name
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.duckdb.process import database
 from predtrace.engines.duckdb.source import source_relation
 from predtrace.engines.spark.dialect import SPARK_DIALECT
@@ -47,7 +47,7 @@ __all__ = [
     "duckdb_relation",
     "number",
     "physical_name",
-    "plan_obstacle",
+    "plan_inexactness",
     "plan_query",
     "spark_frame",
     "sql_literal",

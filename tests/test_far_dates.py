@@ -13,7 +13,7 @@ import pytest
 import predtrace
 from predtrace.errors import TargetError
 from predtrace.jobs.model import EngineSettings
-from predtrace.targets.target import check_target
+from predtrace.targets.checking import check_target
 from symbolic.expr import Column
 from symbolic.types import TIMESTAMP
 

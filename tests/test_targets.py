@@ -15,7 +15,9 @@ from pyspark.sql import Row
 
 from predtrace.errors import TargetError
 from predtrace.jobs.model import EngineSettings
-from predtrace.targets.target import Wanted, check_target, trusted_targets
+from predtrace.targets.checking import check_target
+from predtrace.targets.found import trusted_targets
+from predtrace.targets.specs import TargetSpec
 from predtrace.targets.values import convert
 from symbolic.expr import Column, Literal, call, conjunction, disjunction, render, same
 from symbolic.types import (
@@ -57,10 +59,10 @@ FULL = (1, "x", "2.50", "1995-03-15", None)
 FULL_VALUES = {1: 1, 2: "x", 3: D("2.50"), 4: dt.date(1995, 3, 15), 5: None}
 
 
-def one(target: Any, columns: tuple[Column, ...] = COLUMNS) -> Wanted:
-    wishes = check_target(target, columns, SETTINGS)
-    assert not wishes.numbered
-    (wanted,) = wishes.targets
+def one(target: Any, columns: tuple[Column, ...] = COLUMNS) -> TargetSpec:
+    specs = check_target(target, columns, SETTINGS)
+    assert not specs.numbered
+    (wanted,) = specs.targets
     return wanted
 
 
@@ -88,10 +90,10 @@ def test_partial_dict_and_row_by_name() -> None:
 
 
 def test_lists_are_several_targets() -> None:
-    wishes = check_target([FULL, {"k": 1}, "k = 2"], COLUMNS, SETTINGS)
-    assert wishes.numbered
-    assert [wanted.number for wanted in wishes.targets] == [0, 1, 2]
-    assert wishes.targets[2].predicate == call("eq", K, Literal(2, LONG))
+    specs = check_target([FULL, {"k": 1}, "k = 2"], COLUMNS, SETTINGS)
+    assert specs.numbered
+    assert [wanted.number for wanted in specs.targets] == [0, 1, 2]
+    assert specs.targets[2].predicate == call("eq", K, Literal(2, LONG))
     assert check_target([FULL], COLUMNS, SETTINGS).numbered
 
 
@@ -152,8 +154,8 @@ def test_repeated_names_are_ambiguous() -> None:
     with pytest.raises(TargetError, match=r"2 columns k \(at positions 1, 3"):
         check_target({"k": 1}, columns, SETTINGS)
     assert one((1, "x", 2), columns).values == {1: 1, 2: "x", 9: 2}
-    wishes = check_target({"K": 1}, columns, SENSITIVE)
-    assert wishes.targets[0].values == {9: 1}
+    specs = check_target({"K": 1}, columns, SENSITIVE)
+    assert specs.targets[0].values == {9: 1}
 
 
 def test_naive_timestamps_are_in_the_jobs_zone() -> None:

@@ -43,7 +43,7 @@ Ids = frozenset[int]
 _KEEPING_ROWS = (Filter, Sort, Limit, Distinct)
 
 
-class Obstacle(Exception):
+class NotDerivable(Exception):
     """An operator that does not pass rows on one by one: its number, and why it is in the way."""
 
     def __init__(self, node: int, reason: str) -> None:
@@ -78,7 +78,7 @@ class _Way(NamedTuple):
 
 
 def derivations(graph: OperatorGraph, column: Column) -> tuple[Derivation, ...]:
-    """All ways of an output column, or Obstacle if there is an operator in the way."""
+    """All ways of an output column, or NotDerivable if there is an operator in the way."""
     return tuple(
         Derivation(
             OperatorGraph(
@@ -129,7 +129,7 @@ class _Paths:
                 yield from self._open(node, below, wanted, (), padded=padded)
             case Limit(input=below):
                 if padded:
-                    raise Obstacle(node, "an outer join pads what a limit gives")
+                    raise NotDerivable(node, "an outer join pads what a limit gives")
                 yield from self._open(node, below, wanted, self._excess(node), padded=False)
             case RowTransform(assignments=assignments, input=below):
                 yield from self._computed(node, assignments, below, wanted, padded=padded)
@@ -142,14 +142,14 @@ class _Paths:
                 yield from self.ways(left, wanted, padded=padded)
             case MarkJoin(left=left, mark=made) | ScalarSubquery(left=left, column=made):
                 if made.id in wanted:
-                    raise Obstacle(node, f"the subquery of {made.name} passes no single row on")
+                    raise NotDerivable(node, f"the subquery of {made.name} passes no single row on")
                 yield from self.ways(left, wanted, padded=padded)
             case Union_():
                 if padded:
-                    raise Obstacle(node, "an outer join pads what a union gives")
+                    raise NotDerivable(node, "an outer join pads what a union gives")
                 yield from self._chosen(operator, wanted)
             case _:
-                raise Obstacle(node, f"{type(operator).__name__} makes one row of several")
+                raise NotDerivable(node, f"{type(operator).__name__} makes one row of several")
 
     def _open(
         self, node: int, below: int, wanted: Ids, excess: tuple[str, ...], *, padded: bool

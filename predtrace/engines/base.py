@@ -271,13 +271,13 @@ class Opener(Protocol):
 class Engine(Opener, Protocol):
     """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""
 
-    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+    def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why the engine cannot answer the requests exactly; None if it can."""
 
-    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
+    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """Why the engine cannot read, or compute again, the link's rows; None if it can."""
 
-    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+    def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """Why the engine cannot evaluate the expressions exactly; None if it can."""
 
     def open(self, targets: Targets, settings: EngineSettings) -> Evaluation:

@@ -17,7 +17,7 @@ from predtrace.engines.base import physical_name
 from predtrace.jobs.model import StoredFile
 from predtrace.jobs.results import stored_files
 from predtrace.packed.boxes import KEY_LIMIT, Ints
-from predtrace.targets.target import target_schema
+from predtrace.targets.specs import target_schema
 from symbolic.expr import Column
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from predtrace.index.outputs import Output, grouped, read_output
 from predtrace.jobs.model import Job
 from predtrace.jobs.results import check_stored
 from predtrace.packed.boxes import Ints
-from predtrace.targets.target import Wanted, Wishes, bindable, found_targets, stored_output
+from predtrace.targets.found import found_targets, stored_output
+from predtrace.targets.specs import TargetSpec, TargetSpecs, bindable
 
 
 def output_of(job: Job, folder: Path) -> Output:
@@ -31,17 +32,17 @@ def output_of(job: Job, folder: Path) -> Output:
 
 
 def output_rows(
-    wishes: Wishes, output: Output, job: Job, folder: Path, engine: Callable[[], Engine]
+    specs: TargetSpecs, output: Output, job: Job, folder: Path, engine: Callable[[], Engine]
 ) -> tuple[Ints, Ints]:
     """The output rows that targets name: pairs of a target's number and a row's number.
 
     `engine` is called for targets that are predicates, which only an engine evaluates.
     """
-    if all(wanted.predicate is None for wanted in wishes.targets):
-        return joined_pairs([_by_values(output, wanted) for wanted in wishes.by_columns])
+    if all(spec.predicate is None for spec in specs.targets):
+        return joined_pairs([_by_values(output, alike) for alike in specs.by_columns])
     assert job.output is not None
     rows = found_targets(
-        wishes,
+        specs,
         stored_output(job.output, folder),
         lambda given: engine().open(given, job.settings),
     ).rows
@@ -49,13 +50,13 @@ def output_rows(
     return rows.column(TARGET).to_numpy()[places], found
 
 
-def _by_values(output: Output, wanted: Sequence[Wanted]) -> tuple[Ints, Ints]:
+def _by_values(output: Output, alike: Sequence[TargetSpec]) -> tuple[Ints, Ints]:
     """Targets that give the same columns, found by these."""
-    keys = wanted[0].values
+    keys = alike[0].values
     columns = [column for column in output.columns if column.id in keys]
-    given = target_table(columns, [(each.number, each.values) for each in wanted])
+    given = target_table(columns, [(each.number, each.values) for each in alike])
     places, found = output.find(given.drop_columns([TARGET]))
-    return np.array([each.number for each in wanted], np.int64)[places], found
+    return np.array([each.number for each in alike], np.int64)[places], found
 
 
 def joined_pairs(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:

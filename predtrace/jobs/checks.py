@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from predtrace.jobs.fields import Malformed
-from predtrace.jobs.formats import lies_under, obstacle
+from predtrace.jobs.formats import lies_under, refusal
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.settings import SAVED
 from pushdown.graph import OperatorGraph
@@ -62,7 +62,7 @@ def _check_sources(job: Job) -> None:
         if isinstance(operator, Scan) and operator.table not in names:
             raise Malformed(f"there is no source {operator.table!r}, which is scanned")
     for source in job.sources:
-        found = obstacle(source.format, source.options, source.roots)
+        found = refusal(source.format, source.options, source.roots)
         if found is not None:
             raise Malformed(f"source {source.name!r}: {found}")
         for path in (*source.roots, *(file.path for file in source.files)):

@@ -62,7 +62,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
 """Formats, and the options that each may be read with, in lower case."""
 
 
-def obstacle(source_format: str, options: Mapping[str, str], roots: Sequence[str]) -> str | None:
+def refusal(source_format: str, options: Mapping[str, str], roots: Sequence[str]) -> str | None:
     """Why a source is not read with this format and these options; None if it is."""
     known = OPTIONS.get(source_format.lower())
     if known is None:

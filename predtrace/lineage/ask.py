@@ -11,7 +11,8 @@ from predtrace.lineage.caveats import unrecorded
 from predtrace.lineage.context import QuestionContext, choose_plan
 from predtrace.lineage.engine_choice import check_engine
 from predtrace.lineage.modes import mode_named
-from predtrace.targets.target import check_target, labelled_for
+from predtrace.targets.checking import check_target
+from predtrace.targets.found import labelled_for
 from predtrace.vocabulary import AUTO
 from predtrace.vocabulary import Engine as Engines
 from pushdown.graph import OperatorGraph
@@ -38,7 +39,7 @@ def ask(
     check_engine(engine)
     plan = choose_plan(job, aggregates)
     graph = OperatorGraph(job.graph, job.root)
-    wishes = check_target(target, graph.output(), job.settings)
-    plan = labelled_for(wishes, plan)
-    context = QuestionContext(job, folder, plan, graph, wishes, engine, spark)
+    specs = check_target(target, graph.output(), job.settings)
+    plan = labelled_for(specs, plan)
+    context = QuestionContext(job, folder, plan, graph, specs, engine, spark)
     return mode_named(mode).answer(context, unrecorded(job))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from predtrace.arrays.cells import Cells
-from predtrace.cells.derivations import Derivation, Obstacle, derivations, feeding
+from predtrace.cells.derivations import Derivation, NotDerivable, derivations, feeding
 from predtrace.cells.functions import witnesses
 from predtrace.cells.layouts import cells_at, depth, every_cell, layout_of_value
 from predtrace.cells.tracing import RowTrace, TracedRow, WitnessKey
@@ -23,7 +23,7 @@ from predtrace.lineage.engine_choice import engine_for
 from predtrace.lineage.question import Question
 from predtrace.lineage.replays import replayed_with_identities
 from predtrace.lineage.rows import ScanRows
-from predtrace.targets.target import bindable
+from predtrace.targets.specs import bindable
 from predtrace.vocabulary import SPARK
 from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
@@ -82,8 +82,8 @@ def ask_cells(
         return CellLineage(name, (), ())
     try:
         ways = derivations(graph, column)
-    except Obstacle as obstacle:
-        return _everything(answer, graph, column, f"operator {obstacle.node}: {obstacle}")
+    except NotDerivable as reason:
+        return _everything(answer, graph, column, f"operator {reason.node}: {reason}")
     # A constant has no sources to be computed again from; the row may be of its branch alone.
     constant = not all(way.origins for way in ways)
     ways = tuple(way for way in ways if way.origins)

@@ -11,7 +11,7 @@ from predtrace.errors import PredTraceError, StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.results import check_results, check_stored
-from predtrace.targets.target import Wishes
+from predtrace.targets.specs import TargetSpecs
 from predtrace.vocabulary import AUTO, STORED, Aggregates
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy
@@ -28,7 +28,7 @@ class QuestionContext(NamedTuple):
     folder: Path
     plan: LineagePlan
     graph: OperatorGraph
-    wishes: Wishes
+    specs: TargetSpecs
     engine: str
     spark: SparkSession | None
 

@@ -14,7 +14,8 @@ from predtrace.engines.values import target_table
 from predtrace.environment.sessions import STOPPED, active_session, is_running
 from predtrace.errors import EngineError
 from predtrace.jobs.model import Job
-from predtrace.targets.target import OutputOf, Wishes, bindable
+from predtrace.targets.found import OutputOf
+from predtrace.targets.specs import TargetSpecs, bindable
 from predtrace.vocabulary import DUCKDB, SPARK, words
 from predtrace.vocabulary import Engine as Engines
 from symbolic.types import type_name
@@ -31,7 +32,7 @@ def check_engine(engine: str) -> None:
 
 def choose_engine(
     job: Job,
-    wishes: Wishes,
+    specs: TargetSpecs,
     requests: Mapping[int, ScanRequest],
     engine: str,
     spark: SparkSession | None,
@@ -46,7 +47,7 @@ def choose_engine(
     if engine == SPARK:
         return _spark_engine(spark), []
     embedded = DuckDBEngine()
-    problem = _duckdb_problem(embedded, job, wishes, requests, output)
+    problem = _duckdb_problem(embedded, job, specs, requests, output)
     if problem is None:
         return embedded, []
     if engine == DUCKDB:
@@ -65,8 +66,8 @@ def engine_for(
     if engine == SPARK:
         return _spark_engine(spark), None
     embedded = DuckDBEngine()
-    obstacles = (embedded.link_obstacle(link, job.settings) for link in links)
-    problem = next(filter(None, obstacles), None)
+    problems = (embedded.link_inexactness(link, job.settings) for link in links)
+    problem = next(filter(None, problems), None)
     if problem is None:
         return embedded, None
     if engine == DUCKDB:
@@ -77,19 +78,19 @@ def engine_for(
 def _duckdb_problem(
     engine: DuckDBEngine,
     job: Job,
-    wishes: Wishes,
+    specs: TargetSpecs,
     requests: Mapping[int, ScanRequest],
     output: OutputOf | None,
 ) -> str | None:
-    for column in wishes.columns:
+    for column in specs.columns:
         if not readable(column.type):
             return f"the output column {column.name} is of type {type_name(column.type)}"
-    found = engine.obstacle(list(requests.values()), job.settings)
-    found = found or engine.expression_obstacle(wishes.predicates, job.settings)
+    found = engine.inexactness(list(requests.values()), job.settings)
+    found = found or engine.expression_inexactness(specs.predicates, job.settings)
     if output is not None and job.output is None and found is None:
-        lookups = (output(bindable(wishes.columns), predicate) for predicate in wishes.predicates)
-        obstacles = (engine.link_obstacle(link, job.settings) for link in lookups)
-        found = next(filter(None, obstacles), None)
+        lookups = (output(bindable(specs.columns), predicate) for predicate in specs.predicates)
+        problems = (engine.link_inexactness(link, job.settings) for link in lookups)
+        found = next(filter(None, problems), None)
     if found is not None:
         return found
     try:

@@ -21,7 +21,8 @@ from predtrace.lineage.context import choose_plan
 from predtrace.lineage.engine_choice import choose_engine
 from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
-from predtrace.targets.target import Wishes, check_target
+from predtrace.targets.checking import check_target
+from predtrace.targets.specs import TargetSpecs
 from predtrace.text.layout import counted
 from predtrace.vocabulary import AUTO, PRECISE
 from pushdown.graph import OperatorGraph
@@ -174,10 +175,10 @@ def _selected_rows(
 
     # What ids a source's columns have is not said; as a scan's they must differ.
     columns = tuple(replace(column, id=place) for place, column in enumerate(source.columns, 1))
-    wishes = check_target(where, columns, job.settings, of=f"source {source.name}")
-    (predicate,) = wishes.predicates
+    specs = check_target(where, columns, job.settings, of=f"source {source.name}")
+    (predicate,) = specs.predicates
     request = ScanRequest(source=source, columns=columns, predicate=predicate, link=TargetLink())
-    nobody = Wishes(targets=(), numbered=False, columns=())
+    nobody = TargetSpecs(targets=(), numbered=False, columns=())
     one = Targets(target_table([], [(0, {})]), (), False)
     with unchanged([source]):
         runner, _ = choose_engine(job, nobody, {0: request}, engine, spark)

@@ -33,7 +33,7 @@ from predtrace.jobs.model import (
 )
 from predtrace.jobs.results import parquet_files, stored_result
 from predtrace.lineage.stored_results import stored_link
-from predtrace.targets.target import bindable
+from predtrace.targets.specs import bindable
 from symbolic.expr import TRUE, Call, Column, Param, conjuncts, params_of
 from symbolic.types import Array, Float, Map, Record
 
@@ -77,7 +77,7 @@ def compacted(job: Job, folder: Path) -> Job:
                 continue
             result = stored[item.binding]
             link = stored_link(job, folder, item, result, links[item.parent])
-            if _is_large(result) and not _obstacle(engine, job, link):
+            if _is_large(result) and not _inexactness(engine, job, link):
                 found = _compact(evaluation, job, folder, item, result, link)
                 if found is not None:
                     smaller[plan.aggregates, item.binding] = found
@@ -134,15 +134,15 @@ def _output_rows(job: Job, folder: Path, items: Iterable[Intermediate]) -> Store
     )
 
 
-def _obstacle(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None:
+def _inexactness(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None:
     links: list[StoredLink] = [link]
     while isinstance(links[-1].parent, StoredLink):
         links.append(links[-1].parent)
     if any(tells_equals_apart(term) for term in conjuncts(link.predicate)):
         return "rows that are equal are told apart, of which one would be kept"
     for one in links:
-        found = engine.link_obstacle(one, job.settings)
-        found = found or engine.expression_obstacle([one.predicate], job.settings)
+        found = engine.link_inexactness(one, job.settings)
+        found = found or engine.expression_inexactness([one.predicate], job.settings)
         if found is not None:
             return found
     return None

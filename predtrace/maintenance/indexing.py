@@ -43,7 +43,8 @@ from predtrace.lineage.modes.choice import choose
 from predtrace.lineage.modes.indexed import stored_index
 from predtrace.packed.boxes import Ints
 from predtrace.packed.rowsets import RowIndex, normalized
-from predtrace.targets.target import Wishes, check_target
+from predtrace.targets.checking import check_target
+from predtrace.targets.specs import TargetSpecs
 from predtrace.vocabulary import AUTO, DUCKDB
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Scan
@@ -92,8 +93,8 @@ def build_index(
     graph = OperatorGraph(job.graph, job.root)
     chosen = chosen_scans(graph.scans(), scans)
     output = output_of(job, folder)
-    everything = Wishes(targets=(), numbered=True, columns=graph.output())
-    wishes = everything if targets is None else check_target(targets, graph.output(), job.settings)
+    everything = TargetSpecs(targets=(), numbered=True, columns=graph.output())
+    specs = everything if targets is None else check_target(targets, graph.output(), job.settings)
     read = {scan.table for scan in graph.scans()}
     sources = [source for source in job.sources if source.name in read]
     _refuse_numberless(graph.scans(), chosen, sources)
@@ -103,11 +104,11 @@ def build_index(
     every = mode.requests(there, graph, plan, folder)
     requests = [_of_row_ids(every[scan.id]) for scan in chosen]
     asked = {request.node: request for request in requests}
-    runner, _ = choose_engine(job, wishes, asked, engine, spark)
+    runner, _ = choose_engine(job, specs, asked, engine, spark)
     within = None
     if targets is not None:
         with steps("find the output rows"):
-            within = np.unique(output_rows(wishes, output, job, folder, lambda: runner)[1])
+            within = np.unique(output_rows(specs, output, job, folder, lambda: runner)[1])
     # A damaged or foreign index is one to replace.
     with suppress(StoreError):
         known = stored_index(job, folder, plan.aggregates)

@@ -375,7 +375,7 @@ class TestDuckDBObstacles:
     engine = DuckDBEngine()
 
     def problem(self, asked: ScanRequest) -> str:
-        found = self.engine.obstacle([asked], SETTINGS)
+        found = self.engine.inexactness([asked], SETTINGS)
         assert found is not None
         return found
 
@@ -409,7 +409,7 @@ class TestDuckDBObstacles:
     def test_stored_types_are_found_out(self, tmp_path: Path) -> None:
         columns = (Column(1, "k", DATE), NAME, AMOUNT)
         asked = self.changed(tmp_path, columns=columns)
-        assert self.engine.obstacle([asked], SETTINGS) is None
+        assert self.engine.inexactness([asked], SETTINGS) is None
         evaluation = self.engine.open(targets([], [], False), SETTINGS)
         with pytest.raises(EngineError, match=r"t\.k is stored as BIGINT.*engine='spark'"):
             evaluation.check([asked])

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.functions import inexactness
-from predtrace.engines.duckdb.source import source_obstacle
+from predtrace.engines.duckdb.source import source_inexactness
 from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.sql.compiler import Compiler
@@ -473,9 +473,9 @@ def test_files_that_the_job_read_otherwise_are_left_to_spark(
     boundaries: Path, name: str, value: str
 ) -> None:
     read = source("boundaries", boundaries, list(COLUMNS.values()))
-    assert source_obstacle(read, SETTINGS) is None
+    assert source_inexactness(read, SETTINGS) is None
     settings = msgspec.structs.replace(SETTINGS, conf={f"{PREFIX}{name}": value})
-    assert f"{name}={value}" in (source_obstacle(read, settings) or "")
+    assert f"{name}={value}" in (source_inexactness(read, settings) or "")
 
 
 def test_integers_wrap_without_ansi() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.sql.relational import BUILDERS, plan_query
@@ -160,7 +160,7 @@ def grouped(some: list[AggregateCall], *keys: Assignment) -> OperatorGraph:
 
 
 def reason(made: AggregateCall) -> str | None:
-    return plan_obstacle(grouped([made]), 2, SETTINGS)
+    return plan_inexactness(grouped([made]), 2, SETTINGS)
 
 
 CALLS = calls()
@@ -224,7 +224,7 @@ def test_means_round_half_up_as_in_spark(session: SparkSession) -> None:
         for number in (3, 7, 32, 33, 64, 96, 160):
             name = len(rows)
             rows += [(name, total), *[(name, D("0.00"))] * (number - 1)]
-    assert plan_obstacle(graph, 3, SETTINGS) is None
+    assert plan_inexactness(graph, 3, SETTINGS) is None
     expected = in_spark(session, graph, {"t": rows})
     with InDuckDB(graph, {"t": rows}) as database:
         found = database.rows(3)
@@ -235,7 +235,7 @@ def test_means_round_half_up_as_in_spark(session: SparkSession) -> None:
 
 def test_a_mean_of_too_many_digits_fails() -> None:
     graph = grouped([TOO_LONG])
-    assert plan_obstacle(graph, 2, SETTINGS) is None
+    assert plan_inexactness(graph, 2, SETTINGS) is None
     with (
         InDuckDB(graph, {"values": SHAPES["one"]}) as database,
         pytest.raises(duckdb.Error, match="more digits"),
@@ -256,7 +256,7 @@ def test_groups_of_floats_as_in_spark(session: SparkSession) -> None:
         Distinct(id=2, input=1),
     ):
         graph = OperatorGraph([scan, operator], 2)
-        assert plan_obstacle(graph, 2, SETTINGS) is None
+        assert plan_inexactness(graph, 2, SETTINGS) is None
         expected = in_spark(session, graph, {"t": rows})
         with InDuckDB(graph, {"t": rows}) as database:
             assert bag(database.rows(2)) == bag(expected)
@@ -297,10 +297,10 @@ def test_overflow_is_the_jobs_own_in_ansi_mode_only() -> None:
         AggregateCall("sum", (COLUMNS[3],), LONG),
         AggregateCall("sum", (COLUMNS[6],), Decimal(38, 4)),
     ):
-        assert plan_obstacle(grouped([made]), 2, SETTINGS) is None
-        assert "overflow" in (plan_obstacle(grouped([made]), 2, LEGACY) or "")
+        assert plan_inexactness(grouped([made]), 2, SETTINGS) is None
+        assert "overflow" in (plan_inexactness(grouped([made]), 2, LEGACY) or "")
     roomy = AggregateCall("sum", (MONEY,), Decimal(22, 2))
-    assert plan_obstacle(grouped([roomy]), 2, LEGACY) is None
+    assert plan_inexactness(grouped([roomy]), 2, LEGACY) is None
 
 
 def test_keys_and_columns_that_are_not_compared_alike() -> None:
@@ -310,13 +310,15 @@ def test_keys_and_columns_that_are_not_compared_alike() -> None:
         Distinct(id=2, input=1),
         Sort(id=2, input=1, keys=(SortKey(GERMAN),)),
     ):
-        assert "string" in (plan_obstacle(OperatorGraph([scan, operator], 2), 2, SETTINGS) or "")
+        assert "string" in (plan_inexactness(OperatorGraph([scan, operator], 2), 2, SETTINGS) or "")
     graph = OperatorGraph([scan, Limit(id=2, input=1, count=1)], 2)
-    assert plan_obstacle(graph, 2, SETTINGS) is None
+    assert plan_inexactness(graph, 2, SETTINGS) is None
 
 
 def test_only_the_plan_under_the_node_counts() -> None:
     upper = Assignment(Column(50, "u", STRING), Call("upper", (COLUMNS[8],), STRING))
     graph = OperatorGraph([SOURCE, RowTransform(id=2, input=1, assignments=(upper,))], 2)
-    assert plan_obstacle(graph, 1, SETTINGS) is None
-    assert (plan_obstacle(graph, 2, SETTINGS) or "").startswith("RowTransform: the function upper")
+    assert plan_inexactness(graph, 1, SETTINGS) is None
+    assert (plan_inexactness(graph, 2, SETTINGS) or "").startswith(
+        "RowTransform: the function upper"
+    )

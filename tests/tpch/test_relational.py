@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from predtrace.engines.base import Targets, physical_name
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.engine import SparkEngine
 from predtrace.engines.sql.relational import plan_query
@@ -76,7 +76,7 @@ def test_compiled_queries_give_the_output(
     expected = Counter(Oracle(number, twisted_database).output())
     assert expected
 
-    assert plan_obstacle(graph, graph.root, pipeline.settings) is None
+    assert plan_inexactness(graph, graph.root, pipeline.settings) is None
     query = plan_query(graph, graph.root, DUCKDB_DIALECT, scans)
     found = twisted_database.cursor().sql(query.sql("duckdb")).fetchall()
     assert Counter(found) == expected

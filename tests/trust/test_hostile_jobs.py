@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from predtrace.cli.app import app
 from predtrace.errors import JobFormatError, PredTraceError, StoreError, UnsupportedOperatorError
 from predtrace.jobs.codec import decode_job
-from predtrace.jobs.formats import OPTIONS, obstacle
+from predtrace.jobs.formats import OPTIONS, refusal
 from predtrace.report.folders import folder_names
 from tests.trust.hostile import changed, sealed, unsealed, uses
 from tests.trust.jobs import ROWS_OF_TARGET, TARGET, make_store, opened, rows_of
@@ -215,8 +215,8 @@ def test_every_known_option_is_in_small_letters_and_names_no_class() -> None:
         for name in options:
             assert name == name.lower()
             assert not {"class", "driver", "impl", "url", "factory"} & set(name.split("."))
-    assert obstacle("PARQUET", {"MergeSchema": "true", "compression": "ZSTD"}, ["/a"]) is None
-    assert obstacle("csv", {"basePath": "file:///a"}, ["/a/b", "/a"]) is None
+    assert refusal("PARQUET", {"MergeSchema": "true", "compression": "ZSTD"}, ["/a"]) is None
+    assert refusal("csv", {"basePath": "file:///a"}, ["/a/b", "/a"]) is None
 
 
 def test_the_first_two_schemas_are_read(tmp_path: Path) -> None:

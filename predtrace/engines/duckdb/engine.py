@@ -39,7 +39,7 @@ from predtrace.engines.base import (
     scans_of,
 )
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.duckdb.exact_plans import plan_obstacle
+from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.duckdb.exactness import readable
 from predtrace.engines.duckdb.functions import inexactness
 from predtrace.engines.duckdb.process import (
@@ -50,7 +50,7 @@ from predtrace.engines.duckdb.process import (
     zoned_cursor,
 )
 from predtrace.engines.duckdb.source import (
-    source_obstacle,
+    source_inexactness,
     source_relation,
 )
 from predtrace.engines.duckdb.stored import reduced_rows, stored_relation
@@ -80,25 +80,25 @@ class DuckDBEngine:
 
     name = DUCKDB_NAME
 
-    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+    def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""
         for request in requests:
-            found = source_obstacle(request.source, settings)
+            found = source_inexactness(request.source, settings)
             if found is not None:
                 return found
         for link in links_of(requests):
-            found = self.link_obstacle(link, settings)
+            found = self.link_inexactness(link, settings)
             if found is not None:
                 return found
         return inexactness(list(expressions_of(requests)), settings)
 
-    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
+    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
-        obstacles = itertools.chain(
-            (source_obstacle(request.source, settings) for request in scans_of(link)),
-            (plan_obstacle(replay.graph, replay.node, settings) for replay in replays_of(link)),
+        problems = itertools.chain(
+            (source_inexactness(request.source, settings) for request in scans_of(link)),
+            (plan_inexactness(replay.graph, replay.node, settings) for replay in replays_of(link)),
         )
-        found = next(filter(None, obstacles), None)
+        found = next(filter(None, problems), None)
         if found is not None or not isinstance(link, StoredLink):
             return found
         for column in link.columns:
@@ -106,7 +106,7 @@ class DuckDBEngine:
                 return f"the stored column {column.name} is of type {type_name(column.type)}"
         return None
 
-    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+    def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
         return inexactness(exprs, settings)
 

@@ -21,7 +21,7 @@ from symbolic.expr import Column, Expr, Literal, walk
 from symbolic.types import DataType, Null, type_name
 
 
-def plan_obstacle(graph: OperatorGraph, node: int, settings: EngineSettings) -> str | None:
+def plan_inexactness(graph: OperatorGraph, node: int, settings: EngineSettings) -> str | None:
     """Why DuckDB would not compute the node's rows exactly as Spark did; None if it would.
 
     Limits are not judged: whether their choice can be repeated depends on the data

@@ -57,7 +57,7 @@ _READ_ALIKE = {
 _PARTITION_TYPES = (Boolean, Integer, String, Date)
 
 
-def source_obstacle(source: Source, settings: EngineSettings) -> str | None:
+def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
     """Why DuckDB cannot read the source as Spark does; None if it can, by what is recorded.
 
     Where the job told names apart by case, which DuckDB does not, the files' own names count, too.
@@ -73,7 +73,7 @@ def source_obstacle(source: Source, settings: EngineSettings) -> str | None:
     for key, alike in _READ_ALIKE.items():
         if settings.conf.get(key, alike[0]) not in alike:
             return f"source {source.name} was read with {key}={settings.conf[key]}"
-    found = _columns_obstacle(source)
+    found = _columns_inexactness(source)
     if found is not None or not settings.case_sensitive:
         return found
     names = {column.name for column in source.columns}
@@ -97,7 +97,7 @@ def _other_spelling(file: SourceFile, names: frozenset[str]) -> str | None:
     return next((name for name in columns if seen.setdefault(name.lower(), name) != name), None)
 
 
-def _columns_obstacle(source: Source) -> str | None:
+def _columns_inexactness(source: Source) -> str | None:
     seen: dict[str, str] = {}
     for column in source.columns:
         other = seen.setdefault(column.name.lower(), column.name)

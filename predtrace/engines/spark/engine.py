@@ -113,15 +113,15 @@ class SparkEngine:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def obstacle(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
+    def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark evaluates."""
         return None
 
-    def link_obstacle(self, link: LookedUp, settings: EngineSettings) -> str | None:
+    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark computes again."""
         return None
 
-    def expression_obstacle(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
+    def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark evaluates."""
         return None
 

@@ -9,7 +9,7 @@ from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import origin_of, place
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.expressions import ExpressionReader
-from predtrace.frontends.spark.passing import finish
+from predtrace.frontends.spark.pass_through import finish
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
 from predtrace.frontends.spark.tree import read_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from predtrace.errors import NonDeterministicError
 from predtrace.frontends.spark.aggregation import translate_aggregate
 from predtrace.frontends.spark.catalyst import origin_of, place
-from predtrace.frontends.spark.passing import build_of, finish
+from predtrace.frontends.spark.pass_through import build_of, finish
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation, assign
 from pushdown import operators as ops

@@ -22,7 +22,7 @@ from predtrace.frontends.spark.catalyst import (
 )
 from predtrace.frontends.spark.leaves import Leaf
 from predtrace.frontends.spark.tree import Node
-from predtrace.jobs.formats import obstacle
+from predtrace.jobs.formats import refusal
 from predtrace.jobs.model import Source, SourceFile
 from symbolic.expr import Column
 from symbolic.types import DataType
@@ -220,7 +220,7 @@ class SourceBook:
 
         Raises UnsupportedOperatorError for options that jobs are not read with.
         """
-        found = obstacle(relation.format, dict(relation.options), relation.roots)
+        found = refusal(relation.format, dict(relation.options), relation.roots)
         if found is not None:
             raise UnsupportedOperatorError(
                 f"source {relation.name} cannot be traced: {found}; read it without that"

@@ -17,7 +17,7 @@ from predtrace.lineage.engine_choice import choose_engine
 from predtrace.lineage.modes.base import Mode
 from predtrace.lineage.question import EngineQuestion
 from predtrace.lineage.replays import refuse_unrepeatable, replayed_output
-from predtrace.targets.target import (
+from predtrace.targets.found import (
     OutputOf,
     found_targets,
     labelled_for,
@@ -69,12 +69,12 @@ class SourceMode(Mode):
             raise StoreError(f"{error}; {notes[-1]}") from error
         output = _output(context)
         engine, more = choose_engine(
-            job, context.wishes, requests, context.engine, context.spark, output
+            job, context.specs, requests, context.engine, context.spark, output
         )
         notes += more
         question = _question(context, engine, output, notes)
-        plan = labelled_for(context.wishes, self.labelled(job, context.plan))
-        given = len(context.wishes.targets)
+        plan = labelled_for(context.specs, self.labelled(job, context.plan))
+        given = len(context.specs.targets)
         return Lineage(question, plan, requests, scans, self.name, given, notes)
 
 
@@ -82,9 +82,9 @@ def _question(
     context: QuestionContext, engine: Engine, output: OutputOf | None, notes: list[str]
 ) -> EngineQuestion:
     """The question on the engine; targets are found in the output, if there is one."""
-    job, wishes = context.job, context.wishes
+    job, specs = context.job, context.specs
     if output is None:
-        targets = trusted_targets(wishes)
+        targets = trusted_targets(specs)
         notes.append("the output was not kept: the target is taken on trust")
         return EngineQuestion(engine, job, lambda: targets, trusted=True)
     if job.output is None:
@@ -94,7 +94,7 @@ def _question(
 
     def find() -> Targets:
         with unchanged(replayed if job.output is None else ()):
-            return found_targets(wishes, output, lambda given: engine.open(given, job.settings))
+            return found_targets(specs, output, lambda given: engine.open(given, job.settings))
 
     return EngineQuestion(engine, job, find)
 
@@ -104,7 +104,7 @@ def _output(context: QuestionContext) -> OutputOf | None:
     job, graph = context.job, context.graph
     if job.output is not None:
         return stored_output(job.output, context.folder)
-    if all(wanted.complete for wanted in context.wishes.targets):
+    if all(spec.complete for spec in context.specs.targets):
         return None
     try:
         refuse_unrepeatable(graph, job.root)

@@ -93,7 +93,7 @@ def indexed_answer(context: QuestionContext, notes: list[str], *, strict: bool) 
         left_out = [f"{scan.table}[{scan.occurrence}]" for scan in scans if scan.id not in index]
         if left_out:
             notes.append(f"not in the index, and answered without it: {', '.join(left_out)}")
-    given = len(context.wishes.targets)
+    given = len(context.specs.targets)
     return Lineage(question, context.plan, requests, scans, INDEXED, given, notes)
 
 
@@ -150,9 +150,9 @@ class IndexQuestion(Question):
         asked = self._context
         output = output_of(asked.job, asked.folder)
         numbers, places = output_rows(
-            asked.wishes, output, asked.job, asked.folder, lambda: self._engine({})
+            asked.specs, output, asked.job, asked.folder, lambda: self._engine({})
         )
-        return IndexedTargets(output, numbers, places, asked.wishes.numbered)
+        return IndexedTargets(output, numbers, places, asked.specs.numbered)
 
     def _ordinary_requests(self) -> dict[int, ScanRequest]:
         asked = self._context
@@ -162,7 +162,7 @@ class IndexQuestion(Question):
 
     def _engine(self, requests: dict[int, ScanRequest]) -> Engine:
         asked = self._context
-        return choose_engine(asked.job, asked.wishes, requests, asked.engine, asked.spark)[0]
+        return choose_engine(asked.job, asked.specs, requests, asked.engine, asked.spark)[0]
 
 
 def _index_for(context: QuestionContext) -> JobIndex:

@@ -35,7 +35,7 @@ class Engine(Protocol):
     def options(self) -> dict[str, Any]:
         """What predtrace's calls take to work on this engine."""
 
-    def obstacle(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
+    def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
         """Why it would not compute the graph as the job did; None if it does."""
 
     def plain(self, text: str) -> pa.Table:

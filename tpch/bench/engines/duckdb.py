@@ -13,7 +13,7 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from predtrace.sql import DUCKDB_DIALECT, EngineSettings, Source, duckdb_relation, plan_obstacle
+from predtrace.sql import DUCKDB_DIALECT, EngineSettings, Source, duckdb_relation, plan_inexactness
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Column
 from tpch.bench.engines.base import OutOfTimeError
@@ -35,9 +35,9 @@ class DuckDBEngine:
         """What predtrace's calls take to work on this engine."""
         return {"engine": self.name}
 
-    def obstacle(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
+    def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
         """Why it would not compute the graph as the job did; None if it does."""
-        found = plan_obstacle(graph, graph.root, settings)
+        found = plan_inexactness(graph, graph.root, settings)
         return None if found is None else f"DuckDB would not compute it as Spark does: {found}"
 
     def plain(self, text: str) -> pa.Table:

@@ -48,7 +48,7 @@ class SparkEngine:
         """What predtrace's calls take to work on this engine."""
         return {"engine": self.name, "spark": self._spark}
 
-    def obstacle(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
+    def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
         """None: what Spark computed, Spark computes again."""
         return None
 

@@ -25,9 +25,9 @@ class Reader:
     """
 
     def __init__(self, subject: Subject) -> None:
-        obstacle = subject.engine.obstacle(subject.graph, subject.job.record.settings)
-        if obstacle is not None:
-            raise TpchError(obstacle)
+        problem = subject.engine.inexactness(subject.graph, subject.job.record.settings)
+        if problem is not None:
+            raise TpchError(problem)
         if not subject.sources:
             raise TpchError("the query reads no source")
         self.subject = subject

@@ -1,4 +1,4 @@
-"""Noting operators that pass their inputs' columns on."""
+"""Adding operators whose output keeps the columns of their inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def finish(
     inputs: Sequence[Translated],
     added: tuple[tuple[int, Column], ...] = (),
 ) -> Translated:
-    """Note an operator that passes columns on, and drop the columns of subqueries again."""
+    """Add an operator that keeps its inputs' columns; those of subqueries are dropped again."""
     node = translation.add(operator, build_of(translation, prepared), [i.node for i in inputs])
     passed = inputs[:1] if isinstance(operator, (ops.SemiJoin, ops.AntiJoin)) else inputs
     passed = inputs[:1] if isinstance(operator, ops.MarkJoin) else passed

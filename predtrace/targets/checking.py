@@ -1,8 +1,7 @@
-"""The target of a lineage question: checked against the output, then found in it.
+"""Checking the target of a lineage question against the output's columns.
 
 A target is a row, a positional sequence, a dict with some of the columns, a SQL
-predicate over the output columns, or a list of these. It becomes full output rows,
-read back from the stored output by the engine that answers the question.
+predicate over the output columns, or a list of these.
 """
 
 from __future__ import annotations
@@ -10,37 +9,21 @@ from __future__ import annotations
 import datetime as dt
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from predtrace.engines.base import (
-    TARGET,
-    Evaluation,
-    LookedUp,
-    StoredLink,
-    TargetLink,
-    Targets,
-    physical_name,
-)
-from predtrace.engines.values import arrow_type, target_table
 from predtrace.errors import TargetError
-from predtrace.inference.plan import LineagePlan
-from predtrace.jobs.model import EngineSettings, StoredResult
+from predtrace.jobs.model import EngineSettings
 from predtrace.targets.predicates import parse_predicate
+from predtrace.targets.specs import TargetSpec, TargetSpecs, bindable
 from predtrace.targets.values import convert
 from predtrace.text.layout import counted
-from predtrace.vocabulary import SUPERSET
-from symbolic.expr import Column, Expr, Param, columns_of, conjunction, same
+from symbolic.expr import Column, Expr, columns_of
 from symbolic.types import Array, DataType, Record, Timestamp, comparable, type_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-OutputOf: TypeAlias = Callable[[tuple[Column, ...], Expr], LookedUp]
-"""Gives the output rows, with these columns, that a lookup over them selects."""
-
+    pass
 
 _ROWS_OF: Mapping[str, str] = {
     "collect": "its rows (frame.collect()) or one of them",
@@ -51,50 +34,9 @@ _ROWS_OF: Mapping[str, str] = {
 """How rows become targets, by a method of what holds them: frames, tables, series."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """One target, checked: `values` by column id, or a `predicate` over the output columns.
-
-    `number` is its position in the list given, from 0; `complete` says that all columns
-    have a value. `overlooked` names the columns whose value is not compared: maps.
-    """
-
-    number: int
-    values: Mapping[int, Any] = {}
-    predicate: Expr | None = None
-    complete: bool = False
-    overlooked: tuple[str, ...] = ()
-
-
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """The targets of a question; `numbered` if they were given as a list."""
-
-    targets: tuple[Wanted, ...]
-    numbered: bool
-    columns: tuple[Column, ...]
-
-    @property
-    def by_columns(self) -> tuple[tuple[Wanted, ...], ...]:
-        """The targets given by values, together where they give the same columns."""
-        groups: dict[tuple[int, ...], list[Wanted]] = {}
-        for wanted in self.targets:
-            if wanted.predicate is None:
-                groups.setdefault(tuple(sorted(wanted.values)), []).append(wanted)
-        return tuple(map(tuple, groups.values()))
-
-    @property
-    def predicates(self) -> tuple[Expr, ...]:
-        """What finding the targets in the stored output evaluates."""
-        return tuple(
-            _lookup_predicate(self.columns, tuple(wanted.values))
-            if wanted.predicate is None
-            else wanted.predicate
-            for wanted in self.targets
-        )
-
-
 def check_target(
     target: Any, columns: Sequence[Column], settings: EngineSettings, of: str = "the output"
-) -> Wishes:
+) -> TargetSpecs:
     """Check a target's names and types against the columns, which are those `of` something.
 
     Raises TargetError for an empty list, an unknown or ambiguous column, a value that its
@@ -107,7 +49,7 @@ def check_target(
     given = target if several else [target]
     if not given:
         raise TargetError("the list of targets is empty; give at least one")
-    return Wishes(
+    return TargetSpecs(
         targets=tuple(reader.read(item, number) for number, item in enumerate(given)),
         numbered=several,
         columns=tuple(columns),
@@ -142,11 +84,11 @@ class _Reader:
         self._naive = naive or self._of_job
         self._fold: Callable[[str], str] = str if settings.case_sensitive else str.lower
 
-    def read(self, target: Any, number: int) -> Wanted:
+    def read(self, target: Any, number: int) -> TargetSpec:
         if isinstance(target, str):
             predicate = parse_predicate(target, self.find, self._instant, self._settings)
             self._refuse_maps(predicate)
-            return Wanted(number=number, predicate=predicate)
+            return TargetSpec(number=number, predicate=predicate)
         if isinstance(target, Mapping):
             return self._named(list(target.items()), number)
         if isinstance(target, (tuple, list)):
@@ -195,7 +137,7 @@ class _Reader:
     def _listed(self) -> str:
         return ", ".join(f"{c.name} ({type_name(c.type)})" for c in self._columns)
 
-    def _named(self, items: Sequence[tuple[Any, Any]], number: int) -> Wanted:
+    def _named(self, items: Sequence[tuple[Any, Any]], number: int) -> TargetSpec:
         values: dict[int, Any] = {}
         for name, value in items:
             if not isinstance(name, str):
@@ -206,9 +148,9 @@ class _Reader:
             values[column.id] = self._value(value, column)
         if not values:
             raise TargetError(f"the target names no column; the output has {self._listed()}")
-        return self._wanted(values, number)
+        return self._spec(values, number)
 
-    def _positional(self, row: Sequence[Any], number: int) -> Wanted:
+    def _positional(self, row: Sequence[Any], number: int) -> TargetSpec:
         if len(row) != len(self._columns):
             raise TargetError(
                 f"the target has {counted(len(row), 'value')}, {self._of} "
@@ -216,15 +158,13 @@ class _Reader:
                 "give a dict to name only some"
             )
         pairs = zip(self._columns, row, strict=True)
-        wanted = self._wanted(
-            {c.id: self._value(v, c) for c, v in pairs if comparable(c.type)}, number
-        )
+        spec = self._spec({c.id: self._value(v, c) for c, v in pairs if comparable(c.type)}, number)
         overlooked = tuple(c.name for c in self._columns if not comparable(c.type))
-        return msgspec.structs.replace(wanted, overlooked=overlooked)
+        return msgspec.structs.replace(spec, overlooked=overlooked)
 
-    def _wanted(self, values: dict[int, Any], number: int) -> Wanted:
+    def _spec(self, values: dict[int, Any], number: int) -> TargetSpec:
         complete = len(values) == len({column.id for column in self._columns})
-        return Wanted(number=number, values=values, complete=complete)
+        return TargetSpec(number=number, values=values, complete=complete)
 
     def _value(self, value: Any, column: Column) -> Any:
         return self._placed(convert(value, column.type, column.name), column.type)
@@ -270,104 +210,3 @@ def _zone(name: str) -> dt.tzinfo:
         raise TargetError(
             f"the job's time zone {name} is not known here; give timestamps with their zone"
         ) from error
-
-
-def _lookup_predicate(columns: Sequence[Column], keys: Sequence[int]) -> Expr:
-    return conjunction(
-        *(
-            same(column, Param(0, column.id, column.name, column.type))
-            for column in dict.fromkeys(columns)
-            if column.id in keys
-        )
-    )
-
-
-def labelled_for(wishes: Wishes, plan: LineagePlan) -> LineagePlan:
-    """The plan with labels for these targets: values that are not compared give a superset."""
-    overlooked = next((wanted.overlooked for wanted in wishes.targets if wanted.overlooked), ())
-    if not overlooked:
-        return plan
-    reason = (
-        f"maps are not compared: rows of the output that differ in {', '.join(overlooked)} alone "
-        "are answered for together"
-    )
-    scans = tuple(
-        scan
-        if scan.label == SUPERSET
-        else msgspec.structs.replace(scan, label=SUPERSET, reason=reason)
-        for scan in plan.scans
-    )
-    return msgspec.structs.replace(plan, scans=scans)
-
-
-def trusted_targets(wishes: Wishes) -> Targets:
-    """Targets taken as given, where there is no stored output to find them in.
-
-    Each must be a complete row.
-    """
-    rows = [(wanted.number, wanted.values) for wanted in wishes.targets]
-    return Targets(
-        target_table(bindable(wishes.columns), rows), bindable(wishes.columns), wishes.numbered
-    )
-
-
-def stored_output(output: StoredResult, folder: Path) -> OutputOf:
-    """The kept output of the job in `folder`, to look targets up in."""
-
-    def link(columns: tuple[Column, ...], predicate: Expr) -> LookedUp:
-        return StoredLink(
-            folder=str(folder / output.folder),
-            columns=columns,
-            predicate=predicate,
-            parent=TargetLink(),
-            files=output.files,
-        )
-
-    return link
-
-
-def found_targets(
-    wishes: Wishes, output: OutputOf, open_evaluation: Callable[[Targets], Evaluation]
-) -> Targets:
-    """The output rows that the targets name, found in the output.
-
-    Targets that give the same columns are looked up together.
-    """
-    import pyarrow as pa
-
-    columns = bindable(wishes.columns)
-    found: list[pa.Table] = []
-    for wanted in wishes.targets:
-        if wanted.predicate is None:
-            continue
-        given = target_table([], [(wanted.number, {})])
-        evaluation = open_evaluation(Targets(given, (), True))
-        found.append(evaluation.bound(output(columns, wanted.predicate)))
-    for group in wishes.by_columns:
-        keys = tuple(sorted(group[0].values))
-        key_columns = [column for column in columns if column.id in keys]
-        given = target_table(key_columns, [(wanted.number, wanted.values) for wanted in group])
-        evaluation = open_evaluation(Targets(given, key_columns, True))
-        predicate = _lookup_predicate(columns, keys)
-        found.append(evaluation.bound(output(columns, predicate)))
-    schema = target_schema(columns)
-    rows = pa.concat_tables([table.select(schema.names).cast(schema) for table in found])
-    return Targets(rows if found else schema.empty_table(), columns, wishes.numbered)
-
-
-def target_schema(columns: Sequence[Column]) -> pa.Schema:
-    """The Arrow schema of target rows with these columns."""
-    import pyarrow as pa
-
-    fields = [pa.field(TARGET, pa.int64())]
-    fields += [pa.field(physical_name(column.id), arrow_type(column.type)) for column in columns]
-    return pa.schema(fields)
-
-
-def bindable(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """One column for each id (an output may show a column twice), without maps.
-
-    SQL does not compare maps, so no predicate can have their values.
-    """
-    found = {column.id: column for column in columns if comparable(column.type)}
-    return tuple(found.values())
