@@ -11,7 +11,7 @@ import ast
 import enum
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -54,26 +54,40 @@ def _with_try_forms(ids: Collection[str]) -> set[str]:
     return {*ids, *(TRY_FORMS[function] for function in ids if function in TRY_FORMS)}
 
 
+_SPARK = frozenset({functions_table.SEMANTICS})
+_EVERY = frozenset(Semantics)
+
+
+class Place(NamedTuple):
+    """Where functions of some semantics are known, and which are."""
+
+    semantics: Collection[enum.Enum]
+    known: Collection[str]
+
+
 _READ = (row.function for row in expressions.READS.values() if row.function is not None)
-SCALAR_PLACES: dict[str, Collection[str]] = {
-    "predtrace/frontends/spark/functions_table.py: SCALAR, or expressions.py: READS": (
-        _with_try_forms({row.function for row in functions_table.SCALAR.values()} | {*_READ})
+SCALAR_PLACES: dict[str, Place] = {
+    "predtrace/frontends/spark/functions_table.py: SCALAR, or expressions.py: READS": Place(
+        _SPARK,
+        _with_try_forms({row.function for row in functions_table.SCALAR.values()} | {*_READ}),
     ),
-    "predtrace/engines/duckdb/functions.py: DUCKDB": DUCKDB,
-    "predtrace/engines/spark/functions.py: SPARK": SPARK,
-    "tests/functions/cases.py: TEMPLATES or UNREACHED": {*TEMPLATES, *UNREACHED},
-    "tests/reference/functions: SCALARS": {*reference.SCALARS, *reference._OWN},
+    "predtrace/engines/duckdb/functions.py: DUCKDB": Place(DUCKDB_DIALECT.semantics, DUCKDB),
+    "predtrace/engines/spark/functions.py: SPARK": Place(SPARK_DIALECT.semantics, SPARK),
+    "tests/functions/cases.py: TEMPLATES or UNREACHED": Place(_SPARK, {*TEMPLATES, *UNREACHED}),
+    "tests/reference/functions: SCALARS": Place(_EVERY, {*reference.SCALARS, *reference._OWN}),
 }
-"""Place to the functions that it knows."""
-AGGREGATE_PLACES: dict[str, Collection[str]] = {
-    "predtrace/frontends/spark/functions_table.py: AGGREGATE": (
-        _with_try_forms({row.function for row in functions_table.AGGREGATE.values()})
+AGGREGATE_PLACES: dict[str, Place] = {
+    "predtrace/frontends/spark/functions_table.py: AGGREGATE": Place(
+        _SPARK, _with_try_forms({row.function for row in functions_table.AGGREGATE.values()})
     ),
-    "predtrace/engines/duckdb/aggregates.py: DUCKDB_AGGREGATES": DUCKDB_AGGREGATES,
-    "predtrace/engines/spark/aggregates.py: SPARK_AGGREGATES": SPARK_AGGREGATES,
-    "tests/reference/aggregates.py: AGGREGATES": reference_aggregates.AGGREGATES,
+    "predtrace/engines/duckdb/aggregates.py: DUCKDB_AGGREGATES": Place(
+        DUCKDB_DIALECT.semantics, DUCKDB_AGGREGATES
+    ),
+    "predtrace/engines/spark/aggregates.py: SPARK_AGGREGATES": Place(
+        SPARK_DIALECT.semantics, SPARK_AGGREGATES
+    ),
+    "tests/reference/aggregates.py: AGGREGATES": Place(_EVERY, reference_aggregates.AGGREGATES),
 }
-"""Place to the aggregates that it knows."""
 
 _FRONT_END = "predtrace/frontends/spark/functions_table.py: SCALAR, or expressions.py: READS"
 _REFERENCE = "tests/reference/functions: SCALARS"
@@ -96,25 +110,23 @@ WITHOUT: dict[tuple[str, str], str] = {
 }
 """Places where a function need not be known, with the reason."""
 
-EVALUATED: Mapping[str, Collection[enum.Enum]] = {
-    "predtrace/engines/duckdb": DUCKDB_DIALECT.semantics,
-    "predtrace/engines/spark": SPARK_DIALECT.semantics,
-}
-"""Engine to the semantics whose functions it evaluates."""
-EVALUATED_NOWHERE: dict[enum.Enum, str] = {}
-"""Semantics whose functions no engine evaluates, with the reason."""
+NOWHERE: dict[tuple[str, enum.Enum], str] = {}
+"""Semantics that no front end reads, or no engine evaluates, with the reason."""
 
 
 def missing(row: Function | Aggregate) -> list[str]:
     """The places that do not know a function, or what it needs."""
     places = SCALAR_PLACES if isinstance(row, Function) else AGGREGATE_PLACES
-    found = [place for place, known in places.items() if row.id not in known]
-    found = [place for place in found if (place, row.id) not in WITHOUT]
+    asked = {name: place for name, place in places.items() if row.semantics in place.semantics}
+    found = [name for name, place in asked.items() if row.id not in place.known]
+    found = [name for name in found if (name, row.id) not in WITHOUT]
     if isinstance(row, Function) and (row.encoding is Encoding.INTERPRETED) != (row.id in ENCODED):
         found.append("symbolic/encode.py: _INTERPRETED")
-    engines = [engine for engine, semantics in EVALUATED.items() if row.semantics in semantics]
-    if not engines and row.semantics not in EVALUATED_NOWHERE:
-        found.append(f"predtrace/engines: an engine for {row.semantics.name}")
+    for folder in ("predtrace/frontends", "predtrace/engines"):
+        if (folder, row.semantics) not in NOWHERE and not any(
+            name.startswith(folder) for name in asked
+        ):
+            found.append(f"{folder}: one for functions of {row.semantics.name}")
     return found
 
 
@@ -123,28 +135,22 @@ def test_a_function_is_known_everywhere(row: Function | Aggregate) -> None:
     assert missing(row) == []
 
 
-def test_no_place_knows_a_function_that_has_no_row() -> None:
-    for place, known in SCALAR_PLACES.items():
-        assert set(known) <= set(FUNCTIONS), place
-    for place, known in AGGREGATE_PLACES.items():
-        assert set(known) <= set(AGGREGATES), place
+@pytest.mark.parametrize(
+    ("places", "table"), [(SCALAR_PLACES, FUNCTIONS), (AGGREGATE_PLACES, AGGREGATES)]
+)
+def test_places_know_only_functions_of_their_semantics(
+    places: Mapping[str, Place], table: Mapping[str, Function | Aggregate]
+) -> None:
+    for name, place in places.items():
+        assert set(place.known) <= {*table}, name
+        assert {table[id].semantics for id in place.known} <= {*place.semantics}, name
     assert set(FUNCTIONS) >= ENCODED
 
 
 def test_reasons_are_of_places_that_there_are() -> None:
-    for place, function in WITHOUT:
+    for name, function in WITHOUT:
         assert function in FUNCTIONS
-        assert function not in SCALAR_PLACES[place]
-    assert not {s for known in EVALUATED.values() for s in known} & EVALUATED_NOWHERE.keys()
-
-
-def test_the_front_end_makes_functions_of_its_own_semantics() -> None:
-    made = {row.function for row in functions_table.SCALAR.values()} | {
-        row.function for row in expressions.READS.values() if row.function is not None
-    }
-    assert {FUNCTIONS[function].semantics for function in made} == {functions_table.SEMANTICS}
-    for row in functions_table.AGGREGATE.values():
-        assert AGGREGATES[row.function].semantics is functions_table.SEMANTICS
+        assert function not in SCALAR_PLACES[name].known
 
 
 class Toys(enum.Enum):
@@ -177,9 +183,12 @@ def test_a_new_function_is_missed_everywhere() -> None:
     assert missing(aggregate) == list(AGGREGATE_PLACES)
 
 
-def test_semantics_that_no_engine_evaluates_are_missed() -> None:
+def test_semantics_that_nobody_reads_or_evaluates_are_missed() -> None:
     row = toy(id="toys.toy", semantics=Toys.TOYS)
-    assert missing(row)[-1] == "predtrace/engines: an engine for TOYS"
+    assert missing(row) == [
+        "predtrace/frontends: one for functions of TOYS",
+        "predtrace/engines: one for functions of TOYS",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from predtrace.engines.base import Engine, LookedUp, ScanRequest, Targets
 from predtrace.engines.duckdb.engine import DuckDBEngine
-from predtrace.engines.duckdb.exactness import readable
+from predtrace.engines.duckdb.exact_types import readable
 from predtrace.engines.values import target_table
 from predtrace.environment.sessions import STOPPED, active_session, is_running
 from predtrace.errors import EngineError

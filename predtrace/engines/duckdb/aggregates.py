@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 from sqlglot import exp
 
-from predtrace.engines.duckdb.exactness import compared_alike
+from predtrace.engines.duckdb.exact_types import compared_alike
 from predtrace.engines.sql.aggregates import AggregateSpelling, filtered, spelled, sum_type
 from predtrace.engines.sql.compiler import named
 from predtrace.engines.sql.exact_division import divisible, exact_quotient

@@ -40,7 +40,7 @@ from predtrace.engines.base import (
 )
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_inexactness
-from predtrace.engines.duckdb.exactness import readable
+from predtrace.engines.duckdb.exact_types import readable
 from predtrace.engines.duckdb.functions import inexactness
 from predtrace.engines.duckdb.process import (
     column_types,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
-from predtrace.engines.duckdb.exactness import compared_alike, readable
+from predtrace.engines.duckdb.exact_types import compared_alike, readable
 from predtrace.engines.duckdb.functions import inexactness
 from predtrace.engines.sql.functions import obstacle
 from predtrace.engines.sql.literals import has_literals

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from predtrace.engines.duckdb.exact_types import compared_alike
 from predtrace.engines.sql.exact_division import always_exact, divisible
 from predtrace.engines.sql.functions import Exactness
 from predtrace.engines.sql.predicates import family
@@ -17,8 +18,6 @@ from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import TIME_PARSER
 from symbolic.expr import Call, Expr, Literal, walk
 from symbolic.types import (
-    Binary,
-    Boolean,
     DataType,
     Date,
     DayTimeInterval,
@@ -26,11 +25,9 @@ from symbolic.types import (
     Float,
     Integer,
     Null,
-    Opaque,
     String,
     Timestamp,
     YearMonthInterval,
-    parts,
     type_name,
 )
 
@@ -44,14 +41,6 @@ _PLAIN_TEXT_SCALE = 6
 _FEW_DAYS = 10**7
 _FEW_DAYS_BITS = 16
 """What such numbers of days are added to stays a date, if it is one that files have."""
-_COMPARABLE = (Boolean, Integer, Float, Decimal, Binary, Date, Timestamp)
-
-
-def compared_alike(data_type: DataType) -> bool:
-    """Whether two values of the type are compared, and ordered, as in Spark."""
-    if isinstance(data_type, String):
-        return data_type.collation == "UTF8_BINARY"
-    return isinstance(data_type, _COMPARABLE)
 
 
 def _compared(exprs: Sequence[Expr]) -> str | None:
@@ -297,11 +286,3 @@ OF_DATES = Exactness("on dates", _of_dates)
 DATE_AND_DAYS = Exactness("on a date and few whole days", _date_and_days)
 DATE_AND_MONTHS = Exactness("on a date and whole months", _date_and_months)
 DATE_AND_INTERVAL = Exactness("on a date and a constant interval", _date_and_interval)
-
-UNREADABLE = (YearMonthInterval, DayTimeInterval, Opaque)
-"""Types of values that DuckDB does not read as Spark does."""
-
-
-def readable(data_type: DataType) -> bool:
-    """Whether DuckDB reads stored values of the type as Spark does."""
-    return not any(isinstance(part, UNREADABLE) for part in parts(data_type))

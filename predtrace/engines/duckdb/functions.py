@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from predtrace.engines.duckdb import exactness as where
 from predtrace.engines.duckdb import spellings as spell
+from predtrace.engines.duckdb.exact_types import UNREADABLE
 from predtrace.engines.sql.compiler import (
     build_case,
     build_cast,
@@ -187,7 +188,7 @@ def inexactness(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
 
 
 def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
-    if isinstance(node, Param) and isinstance(node.type, where.UNREADABLE):
+    if isinstance(node, Param) and isinstance(node.type, UNREADABLE):
         return f"{node.name} is of type {type_name(node.type)}"
     if not isinstance(node, Call):
         return None

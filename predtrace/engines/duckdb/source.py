@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from predtrace.engines.base import physical_name
-from predtrace.engines.duckdb.exactness import readable
+from predtrace.engines.duckdb.exact_types import readable
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.literals import sql_type, text_literal
 from predtrace.engines.sql.query import FILE, ROW

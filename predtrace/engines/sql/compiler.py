@@ -3,7 +3,7 @@
 A spelling is a function's name, called with the arguments in order, or a builder for
 what is spelled otherwise. Every evaluation is total: what fails in the pipeline's engine
 gives NULL here, since a lineage predicate also meets rows that the pipeline never
-evaluated it on. What an engine does not evaluate as Spark does is in `duckdb.exactness`.
+evaluated it on. Where an engine evaluates a function as Spark does stands beside its spelling.
 """
 
 from __future__ import annotations
