@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.exact_types import compared_alike, readable
 from predtrace.engines.duckdb.functions import inexactness
-from predtrace.engines.sql.functions import obstacle
+from predtrace.engines.sql.functions import call_inexactness
 from predtrace.engines.sql.literals import has_literals
 from predtrace.jobs.model import EngineSettings
 from pushdown.graph import OperatorGraph
@@ -71,7 +71,7 @@ def _aggregates(operator: Operator, settings: EngineSettings) -> str | None:
         return None
     for call in _calls(operator):
         row = DUCKDB_AGGREGATES.get(call.function)
-        found = obstacle(row, call, settings) or _repeated(call)
+        found = call_inexactness(row, call, settings) or _repeated(call)
         if found is not None:
             return f"{call.function} is not computed exactly as in Spark: {found}"
     return None

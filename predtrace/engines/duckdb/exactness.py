@@ -31,7 +31,7 @@ from symbolic.types import (
     type_name,
 )
 
-_Obstacle = Callable[[Call, EngineSettings], "str | None"]
+_Inexactness = Callable[[Call, EngineSettings], "str | None"]
 
 _WIDEST = 38
 _NEGATED_EXACTLY = 34
@@ -259,9 +259,9 @@ def _coalesce(call: Call, settings: EngineSettings) -> str | None:
     return None if len(types) <= 1 else "its arguments differ in type"
 
 
-def _as_in_ansi(obstacle: _Obstacle) -> _Obstacle:
-    """The obstacle under ANSI, whatever the job's mode is."""
-    return lambda call, settings: obstacle(call, replace(settings, ansi=True))
+def _as_in_ansi(inexactness: _Inexactness) -> _Inexactness:
+    """The inexactness under ANSI, whatever the job's mode is."""
+    return lambda call, settings: inexactness(call, replace(settings, ansi=True))
 
 
 COMPARED = Exactness("where the values are compared alike", _comparison)

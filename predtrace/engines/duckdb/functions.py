@@ -23,7 +23,7 @@ from predtrace.engines.sql.compiler import (
     chain,
     infix,
 )
-from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, obstacle
+from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, call_inexactness
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Param, walk
 from symbolic.types import type_name
@@ -192,7 +192,7 @@ def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
         return f"{node.name} is of type {type_name(node.type)}"
     if not isinstance(node, Call):
         return None
-    why = obstacle(DUCKDB.get(node.function), node, settings)
+    why = call_inexactness(DUCKDB.get(node.function), node, settings)
     if why is None:
         return None
     return f"the function {node.function} is not evaluated exactly as in Spark: {why}"

@@ -43,7 +43,7 @@ _NUMERIC = (Integer, Float, Decimal, Null)
 NeverFails = Callable[[Call], bool]
 """Whether a call gives a value, or NULL, whatever its arguments are."""
 
-OWN_ENGINE: Exactness[Any] = Exactness("always, as the pipelines' own engine", ALWAYS.obstacle)
+OWN_ENGINE: Exactness[Any] = Exactness("always, as the pipelines' own engine", ALWAYS.inexactness)
 
 
 class Total(msgspec.Struct, frozen=True):

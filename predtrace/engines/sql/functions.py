@@ -20,11 +20,11 @@ _Spelling = TypeVar("_Spelling")
 class Exactness(msgspec.Struct, Generic[_Call], frozen=True):
     """Where an engine is exact: in words, and why it is not for a call under some settings.
 
-    `obstacle` gives None for a call that is evaluated exactly.
+    `inexactness` gives None for a call that is evaluated exactly.
     """
 
     says: str
-    obstacle: Callable[[_Call, EngineSettings], str | None]
+    inexactness: Callable[[_Call, EngineSettings], str | None]
 
 
 class Evaluated(msgspec.Struct, Generic[_Spelling, _Call], frozen=True):
@@ -43,13 +43,13 @@ class Refused(msgspec.Struct, frozen=True):
 ALWAYS: Exactness[Any] = Exactness("always", lambda call, settings: None)
 
 
-def obstacle(
+def call_inexactness(
     row: Evaluated[Any, _Call] | Refused | None, call: _Call, settings: EngineSettings
 ) -> str | None:
     """Why a call would not be evaluated exactly by the engine with this row; None if it would."""
     if row is None:
         return "unknown to this engine"
-    return row.reason if isinstance(row, Refused) else row.exact.obstacle(call, settings)
+    return row.reason if isinstance(row, Refused) else row.exact.inexactness(call, settings)
 
 
 def spellings(
