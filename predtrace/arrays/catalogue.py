@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 import msgspec
 
 from predtrace.arrays.basis import Basis
 from predtrace.arrays.quality import Quality
+from predtrace.durable.envelope import JsonEnvelope
 from predtrace.errors import ArrayFormatError
 
 FORMAT = "predtrace arrays"
@@ -80,21 +80,19 @@ class Catalogue(msgspec.Struct, frozen=True):
     journal: str = ""
 
 
-class _File(msgspec.Struct):
-    """The envelope. `body` stays undecoded until checksum and schema are known to be good."""
-
-    format: str
-    schema: int
-    sha256: str = ""
-    body: msgspec.Raw = msgspec.Raw(b"null")
+ENVELOPE = JsonEnvelope(
+    format=FORMAT,
+    schema=SCHEMA,
+    kind="catalogue of arrays",
+    remedy="restore it from a copy",
+    error=ArrayFormatError,
+)
 
 
 def encode_catalogue(catalogue: Catalogue) -> bytes:
     """The catalogue as the bytes of its file."""
     body = msgspec.json.encode(catalogue)
-    schema = SCHEMA if catalogue.journal else _WITHOUT_JOURNAL
-    file = _File(FORMAT, schema, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
-    return msgspec.json.encode(file)
+    return ENVELOPE.seal(body, SCHEMA if catalogue.journal else _WITHOUT_JOURNAL)
 
 
 def decode_catalogue(data: bytes, where: str) -> Catalogue:
@@ -103,25 +101,7 @@ def decode_catalogue(data: bytes, where: str) -> Catalogue:
     `where` names the file in errors. Raises ArrayFormatError if it is no catalogue, is
     truncated or changed, or was written by a newer predtrace.
     """
-    try:
-        file = msgspec.json.decode(data, type=_File)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise ArrayFormatError(
-            f"{where} is truncated or no catalogue ({error}); restore it from a copy"
-        ) from error
-    if file.format != FORMAT:
-        raise ArrayFormatError(f"{where} is no catalogue of arrays (format {file.format!r})")
-    if file.schema > SCHEMA:
-        raise ArrayFormatError(
-            f"{where} was written by a newer predtrace (schema {file.schema}; this version reads "
-            f"up to {SCHEMA}): upgrade predtrace to read it"
-        )
-    body = bytes(file.body)
-    if hashlib.sha256(body).hexdigest() != file.sha256:
-        raise ArrayFormatError(
-            f"{where} was changed after it was written (its checksum does not fit); "
-            "restore it from a copy"
-        )
+    _, body = ENVELOPE.open(data, where)
     try:
         catalogue = msgspec.json.decode(body, type=Catalogue)
     except (msgspec.DecodeError, UnicodeError) as error:

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from predtrace.arrays.relation import CellRelation, LineageTable, SmallInts
+from predtrace.durable.envelope import CRC_BYTES, BinaryEnvelope
 from predtrace.errors import ArrayFormatError, ArrayLineageError
 from predtrace.packed.boxes import Ints, Shape
 from predtrace.packed.ints import (
@@ -34,11 +35,15 @@ from predtrace.packed.ints import (
     write_ints,
 )
 
-MAGIC = b"PL"
 VERSION = 1
+ENVELOPE = BinaryEnvelope(
+    magic=b"PL",
+    version=VERSION,
+    kind="array lineage of predtrace",
+    remedy="restore it from a copy, or capture again",
+    error=ArrayFormatError,
+)
 TABLE, TABLE_ZSTD, PAIRS, PARQUET = 0, 1, 2, 3
-_HEAD = len(MAGIC) + 1
-_CRC = 4
 _MAX_AXES = 64
 
 _SMALLER_THAN_PARQUET = 256
@@ -85,27 +90,17 @@ def decode(data: bytes, where: str = "stored lineage") -> LineageTable:
 
 
 def _sealed(body: bytes) -> bytes:
-    head = MAGIC + bytes([VERSION])
-    return head + zlib.crc32(body, zlib.crc32(head)).to_bytes(_CRC, "little") + body
+    head = ENVELOPE.head
+    return head + zlib.crc32(body, zlib.crc32(head)).to_bytes(CRC_BYTES, "little") + body
 
 
 def _opened(data: bytes, where: str) -> Reader:
     """The body, once its head and its checksum are known to be good."""
-    head = data[:_HEAD]
-    if len(data) < _HEAD + _CRC or head[: len(MAGIC)] != MAGIC:
-        raise ArrayFormatError(f"{where} is truncated or no array lineage of predtrace")
-    if head[-1] > VERSION:
-        raise ArrayFormatError(
-            f"{where} was written by a newer predtrace (version {head[-1]}; this one reads up to "
-            f"{VERSION}): upgrade predtrace to read it"
-        )
-    body = memoryview(data)[_HEAD + _CRC :]
-    stored = int.from_bytes(data[_HEAD : _HEAD + _CRC], "little")
-    if zlib.crc32(body, zlib.crc32(head)) != stored:
-        raise ArrayFormatError(
-            f"{where} is truncated or was changed after it was written (its checksum does not "
-            "fit); restore it from a copy, or capture again"
-        )
+    ENVELOPE.check_head(data, where, at_least=CRC_BYTES)
+    head = len(ENVELOPE.head)
+    body = memoryview(data)[head + CRC_BYTES :]
+    stored = int.from_bytes(data[head : head + CRC_BYTES], "little")
+    ENVELOPE.check(body, stored, where, zlib.crc32(data[:head]))
     return Reader(body, where)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from predtrace.durable.envelope import BinaryEnvelope
 from predtrace.durable.writing import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
 from predtrace.jobs.store import index_file
@@ -26,12 +27,17 @@ from predtrace.packed.chunked import ChunkedColumn, write_column
 from predtrace.packed.ints import Reader
 from predtrace.packed.rowsets import RowIndex, SortedPairs, mapped
 
-MAGIC = b"PJ"
 VERSION = 1
-_HEAD = len(MAGIC) + 1
 _NUMBER = 4
 _LOCK = "index.lock"
 _REBUILD = "build the index again (build_index, or predtrace index)"
+ENVELOPE = BinaryEnvelope(
+    magic=b"PJ",
+    version=VERSION,
+    kind="row-id index of predtrace",
+    remedy=_REBUILD,
+    error=ArrayFormatError,
+)
 
 _LONG_RUN = 256
 """Rows of a run, in the mean, from which on it pays to copy run by run."""
@@ -301,24 +307,19 @@ def _sealed(head: Head) -> bytes:
     content = msgspec.msgpack.encode(head)
     numbers = (zlib.crc32(content), len(content))
     front = b"".join(number.to_bytes(_NUMBER, "little") for number in numbers)
-    return MAGIC + bytes([VERSION]) + front + content
+    return ENVELOPE.head + front + content
 
 
 def _read_head(data: memoryview, where: str) -> tuple[Head, int]:
-    begin = bytes(data[:_HEAD])
-    if len(begin) < _HEAD or begin[: len(MAGIC)] != MAGIC:
-        raise ArrayFormatError(f"{where} is truncated or no row-id index of predtrace; {_REBUILD}")
-    if begin[-1] > VERSION:
-        raise ArrayFormatError(
-            f"{where} was written by a newer predtrace (version {begin[-1]}; this one reads up to "
-            f"{VERSION}): upgrade predtrace to read it"
-        )
-    front = data[_HEAD : _HEAD + 2 * _NUMBER]
+    ENVELOPE.check_head(data, where)
+    begin = len(ENVELOPE.head)
+    front = data[begin : begin + 2 * _NUMBER]
     crc, length = (int.from_bytes(part, "little") for part in (front[:_NUMBER], front[_NUMBER:]))
-    content = data[_HEAD + len(front) :][:length]
-    if len(content) < length or zlib.crc32(content) != crc:
-        raise ArrayFormatError(f"{where} is damaged: a checksum does not fit; {_REBUILD}")
+    content = data[begin + len(front) :][:length]
+    if len(content) < length:
+        raise ArrayFormatError(f"{where} is truncated; {_REBUILD}")
+    ENVELOPE.check(content, crc, where)
     try:
-        return msgspec.msgpack.decode(content, type=Head), _HEAD + len(front) + length
+        return msgspec.msgpack.decode(content, type=Head), begin + len(front) + length
     except msgspec.DecodeError as error:
         raise ArrayFormatError(f"{where} is damaged ({error}); {_REBUILD}") from error

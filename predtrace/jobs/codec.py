@@ -13,11 +13,11 @@ predicates need no deep recursion, and subterms that many predicates share cost 
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, get_args
 
 import msgspec
 
+from predtrace.durable.envelope import JsonEnvelope
 from predtrace.errors import JobFormatError, StoreError
 from predtrace.jobs.checks import check_marks, check_record
 from predtrace.jobs.fields import (
@@ -39,13 +39,13 @@ _TELLS_MATCHES = 3
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
 
-class _File(msgspec.Struct):
-    """The envelope. `body` stays undecoded until checksum and schema are known to be good."""
-
-    format: str
-    schema: int
-    sha256: str = ""
-    body: msgspec.Raw = msgspec.Raw(b"null")
+ENVELOPE = JsonEnvelope(
+    format=FORMAT,
+    schema=SCHEMA,
+    kind="job file of predtrace",
+    remedy="restore it from a copy, or run the pipeline again",
+    error=JobFormatError,
+)
 
 
 class NodeWriter:
@@ -93,8 +93,7 @@ def encode_job(job: Job) -> bytes:
         body = msgspec.json.encode({"nodes": writer.nodes, "job": record})
     except (Malformed, UnicodeError) as error:
         raise StoreError(f"job {job.id} cannot be saved: {error}") from error
-    file = _File(FORMAT, SCHEMA, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
-    return msgspec.json.encode(file)
+    return ENVELOPE.seal(body)
 
 
 def decode_job(data: bytes, where: str) -> Job:
@@ -103,43 +102,17 @@ def decode_job(data: bytes, where: str) -> Job:
     `where` names the file in errors. Raises JobFormatError if the file is no job, is
     truncated or changed, was written by a newer predtrace, or does not make sense.
     """
-    file = _envelope(data, where)
-    body = bytes(file.body)
-    if hashlib.sha256(body).hexdigest() != file.sha256:
-        raise JobFormatError(
-            f"{where} was changed after it was written (its checksum does not fit); "
-            "restore it from a copy, or run the pipeline again"
-        )
+    schema, body = ENVELOPE.open(data, where)
     try:
         job = _decode_body(msgspec.json.decode(body))
         check_record(job)
-        if file.schema < _TELLS_MATCHES:
+        if schema < _TELLS_MATCHES:
             check_marks(job)
     except (Malformed, msgspec.DecodeError, RecursionError) as error:
         raise JobFormatError(
             f"{where} does not hold a valid job ({error}); run the pipeline again"
         ) from error
     return job
-
-
-def _envelope(data: bytes, where: str) -> _File:
-    try:
-        file = msgspec.json.decode(data, type=_File)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise JobFormatError(
-            f"{where} is truncated or no job file ({error}); "
-            "restore it from a copy, or run the pipeline again"
-        ) from error
-    if file.format != FORMAT:
-        raise JobFormatError(f"{where} is no job file of predtrace (format {file.format!r})")
-    if file.schema > SCHEMA:
-        raise JobFormatError(
-            f"{where} was written by a newer predtrace (schema {file.schema}; this version reads "
-            f"up to {SCHEMA}): upgrade predtrace to read it"
-        )
-    if file.schema < 1:
-        raise JobFormatError(f"{where} names the schema {file.schema}, which never existed")
-    return file
 
 
 def _decode_body(body: Any) -> Job:

@@ -19,15 +19,22 @@ from pathlib import Path
 
 import numpy as np
 
+from predtrace.durable.envelope import BinaryEnvelope
 from predtrace.durable.writing import write_whole
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
 from predtrace.packed.boxes import Flags, Ints, distinct
 from predtrace.packed.chunked import ChunkedColumn, write_column
 from predtrace.packed.ints import Reader
 
-MAGIC = b"PRI"
 VERSION = 1
-_HEAD = len(MAGIC) + 1
+ENVELOPE = BinaryEnvelope(
+    magic=b"PRI",
+    version=VERSION,
+    kind="row index of predtrace",
+    remedy="build it again",
+    error=ArrayFormatError,
+)
+_HEAD = len(ENVELOPE.head)
 _COLUMNS = 4
 _WORTH_SHARING = 4
 _FEW_STRETCHES = 64
@@ -57,14 +64,7 @@ class RowIndex:
     """
 
     def __init__(self, data: bytes | memoryview, where: str) -> None:
-        head = bytes(data[:_HEAD])
-        if head[: len(MAGIC)] != MAGIC or len(head) < _HEAD:
-            raise ArrayFormatError(f"{where} is truncated or no row index of predtrace; rebuild it")
-        if head[-1] > VERSION:
-            raise ArrayFormatError(
-                f"{where} was written by a newer predtrace (version {head[-1]}; this one reads up "
-                f"to {VERSION}): upgrade predtrace to read it"
-            )
+        ENVELOPE.check_head(data, where)
         self._data = memoryview(data)
         reader = Reader(self._data[_HEAD:], where)
         columns = [ChunkedColumn(reader) for _ in range(_COLUMNS)]
@@ -99,7 +99,7 @@ class RowIndex:
             numbers = targets[starts[:-1]]
         sets, starts, ids = _shared_once(starts, ids)
         columns = (numbers, sets, starts, ids)
-        data = MAGIC + bytes([VERSION]) + b"".join(write_column(column) for column in columns)
+        data = ENVELOPE.head + b"".join(write_column(column) for column in columns)
         return cls(data, "row index")
 
     @classmethod

@@ -9,7 +9,6 @@ file lies next to the catalogue of a store, and is written as a whole by one pro
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from predtrace.durable.envelope import JsonEnvelope
 from predtrace.durable.writing import sole_writer, sweep, write_whole
 from predtrace.errors import ArrayFormatError, StoreError
 from predtrace.packed.boxes import Ints, Shape
@@ -88,21 +88,18 @@ class Learnt(msgspec.Struct, frozen=True):
 Learn: TypeAlias = Callable[[Learnt], Learnt]
 
 
-class _File(msgspec.Struct):
-    """The envelope. `body` stays undecoded until checksum and schema are known to be good."""
-
-    format: str
-    schema: int
-    sha256: str = ""
-    body: msgspec.Raw = msgspec.Raw(b"null")
+ENVELOPE = JsonEnvelope(
+    format=FORMAT,
+    schema=SCHEMA,
+    kind="file of what was learnt of operations",
+    remedy="restore it, or remove it to learn anew",
+    error=ArrayFormatError,
+)
 
 
 def encode_learnt(learnt: Learnt) -> bytes:
     """The bytes of the file."""
-    body = msgspec.json.encode(learnt)
-    return msgspec.json.encode(
-        _File(FORMAT, SCHEMA, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
-    )
+    return ENVELOPE.seal(msgspec.json.encode(learnt))
 
 
 def decode_learnt(data: bytes, where: str) -> Learnt:
@@ -110,25 +107,11 @@ def decode_learnt(data: bytes, where: str) -> Learnt:
 
     Raises ArrayFormatError if it is something else, truncated, changed, or of a newer schema.
     """
+    _, body = ENVELOPE.open(data, where)
     try:
-        file = msgspec.json.decode(data, type=_File)
-        if file.format != FORMAT:
-            raise ArrayFormatError(f"{where} does not hold what was learnt of operations")
-        if file.schema > SCHEMA:
-            raise ArrayFormatError(
-                f"{where} was written by a newer predtrace (schema {file.schema}; this version "
-                f"reads up to {SCHEMA}): upgrade predtrace to read it"
-            )
-        body = bytes(file.body)
-        if hashlib.sha256(body).hexdigest() != file.sha256:
-            raise ArrayFormatError(
-                f"{where} was changed after it was written; restore it, or remove it to learn anew"
-            )
         return msgspec.json.decode(body, type=Learnt)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise ArrayFormatError(
-            f"{where} is truncated or damaged ({error}); restore it, or remove it to learn anew"
-        ) from error
+        raise ArrayFormatError(f"{where} is damaged ({error}); {ENVELOPE.remedy}") from error
 
 
 class LearntFile:
