@@ -132,7 +132,8 @@ def missing(row: Function | Aggregate) -> list[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_a_function_is_known_everywhere(row: Function | Aggregate) -> None:
-    assert missing(row) == []
+    places = missing(row)
+    assert not places, f"{row.id} is not known at:\n" + "\n".join(places)
 
 
 @pytest.mark.parametrize(
