@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from predtrace.api import JobHandle, Trace, open_job, trace
+    from predtrace.api import Trace, open_job, trace
     from predtrace.environment.local_spark import local_session
     from predtrace.errors import (
         EngineError,
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
         TargetError,
         UnsupportedOperatorError,
     )
+    from predtrace.handle import JobHandle
     from predtrace.lineage.answer import Lineage
 
 _HOMES = {
-    **dict.fromkeys(("JobHandle", "Trace", "open_job", "trace"), "predtrace.api"),
+    **dict.fromkeys(("Trace", "open_job", "trace"), "predtrace.api"),
+    "JobHandle": "predtrace.handle",
     "Lineage": "predtrace.lineage.answer",
     "local_session": "predtrace.environment.local_spark",
     **dict.fromkeys(

@@ -21,11 +21,12 @@ from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
-from predtrace.api import JobHandle, Trace
+from predtrace.api import Trace
 from predtrace.cli.running import explain_query, record_query, run_query
 from predtrace.environment import doctor
 from predtrace.environment.sessions import as_active
 from predtrace.errors import PredTraceError
+from predtrace.handle import JobHandle
 from predtrace.lineage.answer import ScanRows, SourceRows
 
 QUERY = "SELECT k, sum(v) AS s FROM t GROUP BY k"

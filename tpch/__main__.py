@@ -58,7 +58,9 @@ def check(
     rows: Annotated[int, typer.Option("--rows", min=1, help="Output rows to ask, at most.")] = 40,
     mode: Annotated[
         str,
-        typer.Option("--mode", help="One or more: stored,reduced,indexed,replayed,refined,naive."),
+        typer.Option(
+            "--mode", help="One or more: stored,compacted,indexed,replayed,refined,naive."
+        ),
     ] = "stored",
     brute: Annotated[
         int, typer.Option("--brute", min=0, help="Lineage rows to remove and re-run, per scan.")

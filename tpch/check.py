@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PRECISE = "precise"
 ENGINES = ("duckdb", "spark")
-REDUCED = "reduced"
+COMPACTED = "compacted"
 """Asked as `stored`, after `predtrace build` has made the stored intermediates smaller."""
 INEXACT = ("refined", "naive")
 """The modes whose answers may hold rows that are no lineage."""
@@ -187,7 +187,7 @@ class Checker:
                     if mode == "indexed":
                         self._step("build the index")
                         job.build_index(aggregates=aggregates)
-                    if mode == REDUCED:
+                    if mode == COMPACTED:
                         self._step("make the intermediates smaller")
                         job.build_intermediates()
                     self._step(f"{mode} lineage on {engine}")
@@ -225,7 +225,7 @@ class Checker:
         aggregates: str,
     ) -> AnswerCheck:
         def read() -> tuple[dict[ScanName, tuple[str, list[set[int]]]], Any]:
-            asked = "stored" if mode == REDUCED else mode
+            asked = "stored" if mode == COMPACTED else mode
             lineage = job.lineage(list(targets), engine=engine, mode=asked, aggregates=aggregates)
             found = {
                 ScanName(scan.table, scan.occurrence): (

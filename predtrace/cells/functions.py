@@ -25,7 +25,7 @@ Tables = Callable[[Call, Given], Iterator[Source]]
 Witnesses = Callable[[Call], Iterable[Expr]]
 
 
-class Rule(NamedTuple):
+class CellRule(NamedTuple):
     """`says`: what a cell comes from, for people; `tables` says it for one row of data.
 
     `witnesses` are what `tables` asks for besides the layouts of arrays.
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     witnesses: Witnesses = lambda call: ()
 
 
-def rule_of(call: Call) -> Rule:
+def rule_of(call: Call) -> CellRule:
     """The rule for a call. Functions of arrays that have none depend on all that they are given."""
     arrays = is_array(call.type) or any(is_array(arg.type) for arg in call.args)
     if call.function in _OF_ONE_CELL and not is_array(call.args[0].type):
@@ -265,37 +265,41 @@ def _removed(call: Call, given: Given) -> Iterator[Source]:
     yield from _controls(call, given, 1)
 
 
-EACH = Rule("all arguments", _everything)
-UNKNOWN = Rule("all cells of all arguments (`superset`)", _unknown)
+EACH = CellRule("all arguments", _everything)
+UNKNOWN = CellRule("all cells of all arguments (`superset`)", _unknown)
 _OF_ONE_CELL = frozenset({"get_field", "get_item"})
 """What takes arrays out of structs and maps, which are one cell each."""
-_WHOLE = Rule("all cells of the array, and the other arguments", _everything)
+_WHOLE = CellRule("all cells of the array, and the other arguments", _everything)
 
-RULES: dict[str, Rule] = {
-    "transform": Rule("the element in the same place, and what the function captures", transformed),
-    "zip_with": Rule("the elements in the same place, and what the function captures", zipped),
-    **dict.fromkeys(("cast", "try_cast"), Rule("the cell in the same place", _same_place)),
-    "reverse": Rule("the cell that was moved there", _reverse),
-    "concat": Rule("the cell that was copied", _concat),
-    "slice": Rule(
+RULES: dict[str, CellRule] = {
+    "transform": CellRule(
+        "the element in the same place, and what the function captures", transformed
+    ),
+    "zip_with": CellRule("the elements in the same place, and what the function captures", zipped),
+    **dict.fromkeys(("cast", "try_cast"), CellRule("the cell in the same place", _same_place)),
+    "reverse": CellRule("the cell that was moved there", _reverse),
+    "concat": CellRule("the cell that was copied", _concat),
+    "slice": CellRule(
         "the cell that was copied, the start and the length", _slice, lambda call: (call.args[1],)
     ),
-    "get_item": Rule("the element, and its index", _item(0), lambda call: (call.args[1],)),
-    "element_at": Rule("the element, and its index", _item(1), lambda call: (call.args[1],)),
-    "flatten": Rule("the cell that was copied", _flatten),
-    "array_repeat": Rule("the cell that was copied, and the count", _repeat),
-    "make_array": Rule("the cell that was copied", _make_array),
-    "case": Rule("the value that was chosen, and the conditions up to its own", _case, _conditions),
-    "coalesce": Rule("the value that was chosen, and those before it", _coalesce, _presence),
-    "filter": Rule(
+    "get_item": CellRule("the element, and its index", _item(0), lambda call: (call.args[1],)),
+    "element_at": CellRule("the element, and its index", _item(1), lambda call: (call.args[1],)),
+    "flatten": CellRule("the cell that was copied", _flatten),
+    "array_repeat": CellRule("the cell that was copied, and the count", _repeat),
+    "make_array": CellRule("the cell that was copied", _make_array),
+    "case": CellRule(
+        "the value that was chosen, and the conditions up to its own", _case, _conditions
+    ),
+    "coalesce": CellRule("the value that was chosen, and those before it", _coalesce, _presence),
+    "filter": CellRule(
         "the cell that was chosen, and what its condition reads",
         filtered,
         lambda call: (mask(call.args[0], call.args[1]),),  # type: ignore[arg-type]
     ),
-    "sort_array": Rule("the cell that was moved there", _sorted, _order),
-    "array_distinct": Rule("the cells that are equal to it", _distinct, _numbers),
-    "array_remove": Rule("the cell that was copied, and the value removed", _removed, _kept),
-    "array_size": Rule("no cell", _nothing),
+    "sort_array": CellRule("the cell that was moved there", _sorted, _order),
+    "array_distinct": CellRule("the cells that are equal to it", _distinct, _numbers),
+    "array_remove": CellRule("the cell that was copied, and the value removed", _removed, _kept),
+    "array_size": CellRule("no cell", _nothing),
     **dict.fromkeys(READ_WHOLE, _WHOLE),
 }
 """Function id to its rule, where arrays are among the arguments or the result."""

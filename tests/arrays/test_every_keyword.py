@@ -15,7 +15,7 @@ import pytest
 
 from predtrace.arrays.capture.call import UntrackedCallError
 from predtrace.arrays.capture.registry import RULES
-from predtrace.arrays.capture.rule import Rule, numpy_function
+from predtrace.arrays.capture.rule import CaptureRule, numpy_function
 from predtrace.arrays.quality import Quality
 from tests.arrays.chosen import captured_with, claimed, laid_out
 from tests.arrays.examples import EXAMPLES
@@ -68,7 +68,7 @@ def accepted(name: str, args: Any, kwargs: dict[str, Any]) -> bool:
     return True
 
 
-def check(name: str, rule: Rule, args: Any, kwargs: dict[str, Any]) -> None:
+def check(name: str, rule: CaptureRule, args: Any, kwargs: dict[str, Any]) -> None:
     arrays = arrays_in((args, kwargs))
     captured = captured_with(numpy_function(name), args, kwargs, range(len(arrays)))
     exact = rule.family not in BY_VALUE and name not in UNSETTLED

@@ -27,7 +27,7 @@ from predtrace.arrays.reuse import learning
 from predtrace.arrays.reuse.forms import fit
 from predtrace.arrays.reuse.memory import FILE
 from predtrace.arrays.reuse.progressions import fold, unfold
-from predtrace.arrays.reuse.rational import reduced
+from predtrace.arrays.reuse.rational import row_reduced
 from predtrace.arrays.signatures import CallSignature
 from predtrace.errors import ArrayFormatError, ArrayLineageError, StoreError
 from predtrace.packed.boxes import Shape
@@ -676,7 +676,7 @@ def integer_matrices(draw: st.DrawFn) -> list[list[int]]:
 
 @given(integer_matrices())
 def test_elimination(rows: list[list[int]]) -> None:
-    form, pivots = reduced(rows)
+    form, pivots = row_reduced(rows)
     matrix = np.array(rows or [[0]], np.float64)
     assert len(pivots) == np.linalg.matrix_rank(matrix)
     for row in rows:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import predtrace
-from predtrace.api import JobHandle
 from predtrace.errors import (
     ArrayLineageError,
     EngineError,
@@ -17,6 +16,7 @@ from predtrace.errors import (
     SourceError,
     TargetError,
 )
+from predtrace.handle import JobHandle
 from predtrace.lineage.cell_rows import CellLineage
 from tests.cells.rows import at, replaced
 from tests.frontends.spark.arrays import ROWS, SCHEMA, Row, write

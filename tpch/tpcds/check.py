@@ -29,7 +29,7 @@ Found = tuple[dict[ScanName, str], Lineage]
 """The label of each scan, and its rows for each target."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ModeAnswer(msgspec.Struct, frozen=True):
     """The answers of one mode: the weakest label, or why there is no answer; until row ids."""
 
     mode: str
@@ -52,7 +52,7 @@ class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
     stored_bytes: int = 0
     output_rows: int = 0
     targets: int = 0
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ModeAnswer, ...] = ()
     truth: str = ""
     problems: tuple[str, ...] = ()
 
@@ -114,7 +114,7 @@ class Checker:
                 label = max(found[mode][0].values())
             except NonDeterministicError as error:
                 label = f"refused: {error}"
-            asked.append(Asked(mode, label, time.perf_counter() - started))
+            asked.append(ModeAnswer(mode, label, time.perf_counter() - started))
         self._step("compare")
         query = carried(text)
         problems: list[str] = []

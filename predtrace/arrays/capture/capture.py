@@ -21,7 +21,7 @@ from predtrace.arrays.capture.call import (
     plain,
 )
 from predtrace.arrays.capture.registry import find_rule, reason_against, signature_of
-from predtrace.arrays.capture.rule import Rule
+from predtrace.arrays.capture.rule import CaptureRule
 from predtrace.arrays.capture.rules.movement import GETITEM
 from predtrace.arrays.capture.rules.writes import SETITEM
 from predtrace.arrays.quality import Quality
@@ -35,7 +35,7 @@ class CarriedOut:
     """A call that numpy carried out, and the rule that says where its cells came from."""
 
     name: str
-    rule: Rule
+    rule: CaptureRule
     result: Any
     call: Call
 
@@ -64,7 +64,7 @@ class Captured:
     """A call's result as numpy gives it, its arrays in order, and their lineage."""
 
     name: str
-    rule: Rule
+    rule: CaptureRule
     result: Any
     outputs: tuple[Array, ...]
     edges: tuple[Edge, ...]
@@ -175,7 +175,7 @@ def carry_out(
     return CarriedOut(name, rule, result, Call(name, called, args, kwargs, outputs, out))
 
 
-def _rule_of(function: Callable[..., Any], method: str) -> tuple[str, Rule]:
+def _rule_of(function: Callable[..., Any], method: str) -> tuple[str, CaptureRule]:
     found = _INDEXING.get(function) or find_rule(function, method)
     if found is None:
         name = getattr(function, "__name__", str(function))
@@ -188,7 +188,9 @@ def _rule_of(function: Callable[..., Any], method: str) -> tuple[str, Rule]:
     return found
 
 
-def _check_arguments(name: str, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _check_arguments(
+    name: str, rule: CaptureRule, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     signature = signature_of(rule.capture)
     try:
         bound = signature.bind(None, *args, **kwargs)

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from predtrace.arrays.capture.registry import RULES, SHAPE_ONLY, UNSUPPORTED
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.rules.movement import GETITEM
 from predtrace.arrays.capture.rules.writes import SETITEM
 from predtrace.arrays.capture.ufuncs import UFUNC_RULES
@@ -67,7 +67,7 @@ def _rules(family: Family) -> Iterator[tuple[str, str]]:
         yield _listed(" ".join(rule.names for rule in group)), meaning
 
 
-def _meaning(rule: Rule) -> str:
+def _meaning(rule: CaptureRule) -> str:
     label = "" if rule.quality.rank == 0 else f" (`{rule.quality.value}`)"
     return _escaped(rule.meaning) + label
 

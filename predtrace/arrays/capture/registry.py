@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from predtrace.arrays.capture.rule import Capture, Family, Rule, numpy_function
+from predtrace.arrays.capture.rule import Capture, CaptureRule, Family, numpy_function
 from predtrace.arrays.capture.rules import (
     choices,
     einsum,
@@ -31,7 +31,7 @@ from predtrace.arrays.capture.rules import (
 )
 from predtrace.arrays.capture.ufuncs import UFUNC_RULES
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[CaptureRule, ...] = (
     *elementwise.RULES,
     *reductions.RULES,
     *statistics.RULES,
@@ -91,9 +91,9 @@ SHAPE_ONLY = (
 
 
 @cache
-def rules_by_function() -> dict[Callable[..., Any], tuple[str, Rule]]:
+def rules_by_function() -> dict[Callable[..., Any], tuple[str, CaptureRule]]:
     """Every function's first name and rule."""
-    table: dict[Callable[..., Any], tuple[str, Rule]] = {}
+    table: dict[Callable[..., Any], tuple[str, CaptureRule]] = {}
     for rule in RULES:
         for name, function in rule.functions().items():
             table.setdefault(function, (name, rule))
@@ -106,7 +106,9 @@ def shape_only() -> frozenset[Callable[..., Any]]:
     return frozenset(numpy_function(name) for name in SHAPE_ONLY.split())
 
 
-def find_rule(function: Callable[..., Any], method: str = "__call__") -> tuple[str, Rule] | None:
+def find_rule(
+    function: Callable[..., Any], method: str = "__call__"
+) -> tuple[str, CaptureRule] | None:
     """The name and rule of a numpy function, or of a method of a universal function."""
     if function in rules_by_function():
         return rules_by_function()[function] if method == "__call__" else None
@@ -121,7 +123,7 @@ def reason_against(name: str) -> str | None:
     return next((why for why, names in UNSUPPORTED.items() if name in names.split()), None)
 
 
-def names_of(family: Family) -> Iterator[tuple[str, Rule]]:
+def names_of(family: Family) -> Iterator[tuple[str, CaptureRule]]:
     """All registered names of a family with their rules; universal functions are not listed."""
     for rule in RULES:
         if rule.family is family:

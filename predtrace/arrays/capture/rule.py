@@ -36,7 +36,7 @@ class Family(Enum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class CaptureRule:
     """How the lineage of some numpy functions is captured.
 
     `names` are dotted names below ``numpy``, separated by blanks. `capture` takes the call and

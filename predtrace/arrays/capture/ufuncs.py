@@ -33,7 +33,7 @@ from predtrace.arrays.capture.regions import (
     span,
     window,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.rules.elementwise import elementwise
 from predtrace.arrays.capture.rules.movement import key_numbers
 from predtrace.arrays.capture.rules.reductions import reduce_slices
@@ -149,8 +149,8 @@ _METHODS: Mapping[str, tuple[Family, Callable[..., Edges], str]] = {
     "at": (Family.WRITE, _at, "the old cell, and the operands and indices that met it"),
 }
 
-UFUNC_RULES: Mapping[str, Rule] = {
-    method: Rule(family, "", capture, meaning, writes=method == "at")
+UFUNC_RULES: Mapping[str, CaptureRule] = {
+    method: CaptureRule(family, "", capture, meaning, writes=method == "at")
     for method, (family, capture, meaning) in _METHODS.items()
 }
 """The rule of every method of an element-wise universal function."""

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from predtrace.arrays.reuse.rational import reduced
+from predtrace.arrays.reuse.rational import row_reduced
 from predtrace.packed.boxes import Ints, Shape
 
 
@@ -72,7 +72,7 @@ def fit(sizes: Sequence[Shape], values: Sequence[Ints]) -> Form | None:
         [*(row[place] for place in order), *numbers]
         for row, numbers in zip(places, distinct.tolist(), strict=True)
     ]
-    solved, pivots = reduced(rows)
+    solved, pivots = row_reduced(rows)
     if pivots[-1] >= len(order):
         return None
     wanted = [row[len(order) :] for row in solved]

@@ -9,14 +9,14 @@ from fractions import Fraction
 Row = list[Fraction]
 
 
-def reduced(rows: Sequence[Sequence[int]]) -> tuple[list[Row], list[int]]:
-    """The reduced row echelon form without its rows of zeros, and its pivot columns.
+def row_reduced(rows: Sequence[Sequence[int]]) -> tuple[list[Row], list[int]]:
+    """The row_reduced row echelon form without its rows of zeros, and its pivot columns.
 
     A column is a pivot if it does not depend on those before it; one that does is the sum of
     the pivot columns, weighted by its own entries. Rows stay integers, without a common
     divisor, until the end.
 
-    >>> form, pivots = reduced([[1, 2, 3], [1, 4, 7], [1, 5, 9]])
+    >>> form, pivots = row_reduced([[1, 2, 3], [1, 4, 7], [1, 5, 9]])
     >>> pivots, [int(row[2]) for row in form]
     ([0, 1], [-1, 2])
     """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from predtrace.arrays.capture.registry import RULES, find_rule
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.errors import PredTraceError
 
 MISFITS = (
@@ -23,14 +23,14 @@ MISFITS = (
 """What numpy and the capture raise for arguments that a function does not take."""
 
 
-def functions() -> Iterator[tuple[str, Rule, Callable[..., Any]]]:
+def functions() -> Iterator[tuple[str, CaptureRule, Callable[..., Any]]]:
     """The functions of the registry, without universal ones: name, rule, function."""
     for rule in RULES:
         for name, function in rule.functions().items():
             yield name, rule, function
 
 
-def universal_functions() -> Iterator[tuple[str, Rule, Callable[..., Any]]]:
+def universal_functions() -> Iterator[tuple[str, CaptureRule, Callable[..., Any]]]:
     """numpy's universal functions that work cell by cell, each once."""
     seen = set()
     for name in sorted(vars(np)):

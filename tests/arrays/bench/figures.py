@@ -38,7 +38,7 @@ class Compressed(msgspec.Struct, frozen=True):
     ratio: float
 
 
-class Asked(msgspec.Struct, frozen=True):
+class QueryTimes(msgspec.Struct, frozen=True):
     """A query's best time by system: one operation (in situ), or a workflow (Figures 8, 9).
 
     `cells` were asked for, `answer` found.
@@ -95,9 +95,9 @@ class Figures(msgspec.Struct, frozen=True):
     stored: list[Stored] = []
     written: list[Written] = []
     compressed: list[Compressed] = []
-    operations: list[Asked] = []
-    workflows: list[Asked] = []
-    random: list[Asked] = []
+    operations: list[QueryTimes] = []
+    workflows: list[QueryTimes] = []
+    random: list[QueryTimes] = []
     functions: list[Covered] = []
     untried: list[str] = []
     predicted: list[Predicted] = []

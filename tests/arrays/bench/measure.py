@@ -19,7 +19,7 @@ from predtrace.arrays.relation import CellRelation
 from predtrace.errors import ArrayLineageError
 from predtrace.packed.boxes import Shape
 from tests.arrays.bench.baselines import FORMATS, Duck, same_cells
-from tests.arrays.bench.figures import Asked, Compressed, Stored, Written
+from tests.arrays.bench.figures import Compressed, QueryTimes, Stored, Written
 from tests.arrays.bench.operations import Operation, aggregate, elementwise
 from tests.arrays.bench.plain import compress_plainly
 from tests.arrays.bench.scattered import SIZES, WORKLOADS
@@ -108,7 +108,7 @@ def compressed(scale: float) -> Iterator[Compressed]:
 
 def asked_of_operation(
     operation: Operation, relations: Sequence[CellRelation], folder: Path
-) -> Iterator[Asked]:
+) -> Iterator[QueryTimes]:
     """Queries of a box and of scattered cells, both ways, for every input."""
     for number, relation in enumerate(relations):
         duck = Duck()
@@ -126,7 +126,7 @@ def asked_of_operation(
                     run = duck.ask([(table, relation, direction)], cells)
                     times[system], found = best_time(run)
                     _agree(operation.name, same_cells(found, answer))
-                yield Asked(
+                yield QueryTimes(
                     workload=operation.name + (f", input {number + 1}" if number else ""),
                     direction=direction.value,
                     kind=kind,
@@ -139,7 +139,7 @@ def asked_of_operation(
 
 def asked_of_path(
     name: str, path: Sequence[tuple[CellRelation, Direction]], share: float, structured: bool
-) -> Asked:
+) -> QueryTimes:
     """A box with a share of the first array's cells, through a workflow."""
     duck = Duck()
     hops = []
@@ -153,7 +153,7 @@ def asked_of_path(
     seconds, answer = best_time(partial(trace, indexes, cells))
     slower, found = best_time(duck.ask(hops, cells))
     _agree(name, same_cells(found, answer))
-    return Asked(
+    return QueryTimes(
         workload=name,
         direction=direction.value,
         kind=f"{share:.1%}",

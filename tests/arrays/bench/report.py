@@ -8,11 +8,11 @@ from statistics import median
 from rich.table import Table
 
 from tests.arrays.bench.figures import (
-    Asked,
     Compressed,
     Covered,
     Figures,
     Predicted,
+    QueryTimes,
     Registered,
     Stored,
     Written,
@@ -76,7 +76,7 @@ def _compressed(rows: Sequence[Compressed]) -> Table:
     return table
 
 
-def _asked(title: str, rows: Sequence[Asked]) -> Table:
+def _asked(title: str, rows: Sequence[QueryTimes]) -> Table:
     systems = list(rows[0].seconds)
     table = Table(title=title)
     for heading in ("workload", "direction", "asked", "cells", "answer", *systems):

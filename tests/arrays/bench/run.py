@@ -9,10 +9,10 @@ from predtrace.arrays.query import Direction
 from predtrace.arrays.relation import CellRelation
 from tests.arrays.bench import measure
 from tests.arrays.bench.figures import (
-    Asked,
     Compressed,
     Covered,
     Predicted,
+    QueryTimes,
     Registered,
     Stored,
     Written,
@@ -32,10 +32,10 @@ LENGTHS = (5, 10)
 
 def of_operations(
     scale: float, folder: Path, tell: Tell, *, sizes: bool, queries: bool
-) -> tuple[list[Stored], list[Asked]]:
+) -> tuple[list[Stored], list[QueryTimes]]:
     """Table VII, and queries of each operation."""
     stored: list[Stored] = []
-    asked: list[Asked] = []
+    asked: list[QueryTimes] = []
     for operation in OPERATIONS if sizes or queries else ():
         tell(f"{operation.name} ({operation.size})")
         relations = [relation.normalized() for relation in operation.relations(scale)]
@@ -58,7 +58,7 @@ def of_unstructured(scale: float, tell: Tell) -> list[Compressed]:
     return list(measure.compressed(scale))
 
 
-def of_workflows(scale: float, tell: Tell) -> list[Asked]:
+def of_workflows(scale: float, tell: Tell) -> list[QueryTimes]:
     """Figure 8: forward through whole workflows."""
     asked = []
     for name, make in WORKFLOWS.items():
@@ -68,7 +68,7 @@ def of_workflows(scale: float, tell: Tell) -> list[Asked]:
     return asked
 
 
-def of_random(scale: float, repeats: int, tell: Tell) -> list[Asked]:
+def of_random(scale: float, repeats: int, tell: Tell) -> list[QueryTimes]:
     """Figure 9: forward through random workflows."""
     asked = []
     for length in LENGTHS:

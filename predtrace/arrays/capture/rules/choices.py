@@ -20,7 +20,7 @@ from predtrace.arrays.capture.call import (
     shape_of,
 )
 from predtrace.arrays.capture.regions import broadcast, everything
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import from_ids, ids, layers, moved, moved_alone
 
 
@@ -117,29 +117,29 @@ def _interp(
 _CHOSEN = "the cell that was chosen, and its condition"
 
 RULES = (
-    Rule(Family.CHOICE, "where", _where, _CHOSEN, by_shape=False),
-    Rule(
+    CaptureRule(Family.CHOICE, "where", _where, _CHOSEN, by_shape=False),
+    CaptureRule(
         Family.CHOICE,
         "select",
         _select,
         "the cell that was chosen, and the conditions up to its own",
         by_shape=False,
     ),
-    Rule(Family.CHOICE, "choose", _choose, _CHOSEN, by_shape=False),
-    Rule(Family.CHOICE, "compress", _compress, _CHOSEN, by_shape=False),
-    Rule(Family.CHOICE, "extract", _extract, _CHOSEN, by_shape=False),
-    Rule(
+    CaptureRule(Family.CHOICE, "choose", _choose, _CHOSEN, by_shape=False),
+    CaptureRule(Family.CHOICE, "compress", _compress, _CHOSEN, by_shape=False),
+    CaptureRule(Family.CHOICE, "extract", _extract, _CHOSEN, by_shape=False),
+    CaptureRule(
         Family.CHOICE, "nonzero flatnonzero", _nonzero, "the cell at the position", by_shape=False
     ),
-    Rule(Family.CHOICE, "argwhere", _argwhere, "the cell at the position", by_shape=False),
-    Rule(
+    CaptureRule(Family.CHOICE, "argwhere", _argwhere, "the cell at the position", by_shape=False),
+    CaptureRule(
         Family.CHOICE,
         "searchsorted",
         _searchsorted,
         "the value, and all cells that it is sought in",
     ),
-    Rule(Family.CHOICE, "digitize", _digitize, "the value, and all bins"),
-    Rule(
+    CaptureRule(Family.CHOICE, "digitize", _digitize, "the value, and all bins"),
+    CaptureRule(
         Family.STENCIL,
         "interp",
         _interp,

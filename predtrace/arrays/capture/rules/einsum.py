@@ -16,7 +16,7 @@ from predtrace.arrays.capture.regions import (
     union,
     whole,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.rules.products import placed
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
@@ -74,4 +74,4 @@ def labelled(out_shape: Shape, in_shape: Shape, output: str, labels: str) -> Lin
     return union(*rows)
 
 
-RULES = (Rule(Family.PRODUCT, "einsum", _einsum, "the cells with the output's labels"),)
+RULES = (CaptureRule(Family.PRODUCT, "einsum", _einsum, "the cells with the output's labels"),)

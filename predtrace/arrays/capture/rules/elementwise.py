@@ -6,7 +6,7 @@ from typing import Any
 
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import broadcast, everything, no_lineage
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.quality import Quality
 
 
@@ -93,26 +93,28 @@ def _piecewise(call: Call, x: Any, condlist: Any, funclist: Any) -> Edges:
 _SAME = "the cell in the same place, after broadcasting"
 
 RULES = (
-    Rule(Family.ELEMENTWISE, "round around", _round, _SAME),
-    Rule(Family.ELEMENTWISE, "clip", _clip, "the cells in the same place, of the bounds too"),
-    Rule(Family.ELEMENTWISE, "copy astype", _copy, _SAME),
-    Rule(
+    CaptureRule(Family.ELEMENTWISE, "round around", _round, _SAME),
+    CaptureRule(
+        Family.ELEMENTWISE, "clip", _clip, "the cells in the same place, of the bounds too"
+    ),
+    CaptureRule(Family.ELEMENTWISE, "copy astype", _copy, _SAME),
+    CaptureRule(
         Family.ELEMENTWISE,
         "fix i0 sinc real imag isneginf isposinf iscomplex isreal",
         _unary,
         _SAME,
     ),
-    Rule(Family.ELEMENTWISE, "angle", _angle, _SAME),
-    Rule(Family.ELEMENTWISE, "real_if_close", _real_if_close, _SAME),
-    Rule(Family.ELEMENTWISE, "nan_to_num", _nan_to_num, _SAME),
-    Rule(Family.ELEMENTWISE, "isclose", _isclose, _SAME),
-    Rule(
+    CaptureRule(Family.ELEMENTWISE, "angle", _angle, _SAME),
+    CaptureRule(Family.ELEMENTWISE, "real_if_close", _real_if_close, _SAME),
+    CaptureRule(Family.ELEMENTWISE, "nan_to_num", _nan_to_num, _SAME),
+    CaptureRule(Family.ELEMENTWISE, "isclose", _isclose, _SAME),
+    CaptureRule(
         Family.ELEMENTWISE,
         "piecewise",
         _piecewise,
         "all cells: what the functions do with a piece is not known",
         quality=Quality.SUPERSET,
     ),
-    Rule(Family.CREATION, "zeros_like ones_like empty_like", _like, "no cell"),
-    Rule(Family.CREATION, "full_like", _full_like, "the fill value's cell"),
+    CaptureRule(Family.CREATION, "zeros_like ones_like empty_like", _like, "no cell"),
+    CaptureRule(Family.CREATION, "full_like", _full_like, "the fill value's cell"),
 )

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from predtrace.arrays.capture.call import Call, Edges, Operand, edge, shape_of
 from predtrace.arrays.capture.regions import follow, separable, span
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
 
@@ -65,7 +65,7 @@ def _plane(
 _LINE = "all cells of the line that the transform reads"
 
 RULES = (
-    Rule(Family.FFT, "fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft", _line, _LINE),
-    Rule(Family.FFT, "fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2", _plane, _LINE),
-    Rule(Family.FFT, "fft.fftn fft.ifftn fft.rfftn fft.irfftn", _grid, _LINE),
+    CaptureRule(Family.FFT, "fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft", _line, _LINE),
+    CaptureRule(Family.FFT, "fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2", _plane, _LINE),
+    CaptureRule(Family.FFT, "fft.fftn fft.ifftn fft.rfftn fft.irfftn", _grid, _LINE),
 )

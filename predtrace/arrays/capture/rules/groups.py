@@ -29,7 +29,7 @@ from predtrace.arrays.capture.regions import (
     whole,
     window,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import pairs
 from predtrace.arrays.relation import CellRelation, LineageTable
 from predtrace.packed.boxes import Shape
@@ -212,14 +212,14 @@ def _column_edges(out_shape: Shape, in_shape: Shape, column: int, bins: Any, ran
 _COUNTED = "the cells that are counted in the bin, and their weights"
 
 RULES = (
-    Rule(Family.GROUP, "bincount", _bincount, _COUNTED, by_shape=False),
-    Rule(Family.GROUP, "histogram", _histogram, _COUNTED, by_shape=False),
-    Rule(
+    CaptureRule(Family.GROUP, "bincount", _bincount, _COUNTED, by_shape=False),
+    CaptureRule(Family.GROUP, "histogram", _histogram, _COUNTED, by_shape=False),
+    CaptureRule(
         Family.GROUP,
         "histogram_bin_edges",
         _histogram_bin_edges,
         "all cells, for chosen edges",
     ),
-    Rule(Family.GROUP, "histogram2d", _histogram2d, _COUNTED, by_shape=False),
-    Rule(Family.GROUP, "histogramdd", _histogramdd, _COUNTED, by_shape=False),
+    CaptureRule(Family.GROUP, "histogram2d", _histogram2d, _COUNTED, by_shape=False),
+    CaptureRule(Family.GROUP, "histogramdd", _histogramdd, _COUNTED, by_shape=False),
 )

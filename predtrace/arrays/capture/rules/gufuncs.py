@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import aligned, separable, whole
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 
 _MATMUL = "(n?,k),(k,m?)->(n?,m?)"
 _VECDOT = "(n),(n)->()"
@@ -105,10 +105,10 @@ def _chosen(names: Sequence[Sequence[str]], axes: Any, axis: int | None) -> Sequ
 
 
 RULES = (
-    Rule(Family.PRODUCT, "matmul", _by_signature, "the row and the column"),
-    Rule(Family.PRODUCT, "linalg.matmul", _linalg_matmul, "the row and the column"),
-    Rule(Family.PRODUCT, "matvec", _by_signature, "the row, and the vector"),
-    Rule(Family.PRODUCT, "vecmat", _by_signature, "the vector, and the column"),
-    Rule(Family.PRODUCT, "vecdot", _by_signature, "both vectors"),
-    Rule(Family.PRODUCT, "linalg.vecdot", _linalg_vecdot, "both vectors"),
+    CaptureRule(Family.PRODUCT, "matmul", _by_signature, "the row and the column"),
+    CaptureRule(Family.PRODUCT, "linalg.matmul", _linalg_matmul, "the row and the column"),
+    CaptureRule(Family.PRODUCT, "matvec", _by_signature, "the row, and the vector"),
+    CaptureRule(Family.PRODUCT, "vecmat", _by_signature, "the vector, and the column"),
+    CaptureRule(Family.PRODUCT, "vecdot", _by_signature, "both vectors"),
+    CaptureRule(Family.PRODUCT, "linalg.vecdot", _linalg_vecdot, "both vectors"),
 )

@@ -23,7 +23,7 @@ from predtrace.arrays.capture.regions import (
     union,
     whole,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
@@ -203,35 +203,37 @@ def _batch_shapes(call: Call, x: Any, p: Any = None) -> Edges:
 _MATRIX = "all cells of the matrix"
 
 RULES = (
-    Rule(
+    CaptureRule(
         Family.LINALG,
         "linalg.inv linalg.det linalg.slogdet linalg.eig linalg.eigvals",
         whole_matrix,
         _MATRIX,
     ),
-    Rule(Family.LINALG, "linalg.pinv linalg.matrix_rank", _tolerant, _MATRIX),
-    Rule(Family.LINALG, "linalg.cond", _batch_shapes, _MATRIX),
-    Rule(Family.LINALG, "linalg.svd", _svd, _MATRIX),
-    Rule(Family.LINALG, "linalg.svdvals", _svdvals, _MATRIX),
-    Rule(Family.LINALG, "linalg.eigh linalg.eigvalsh", _triangular, "the triangle that UPLO names"),
-    Rule(
+    CaptureRule(Family.LINALG, "linalg.pinv linalg.matrix_rank", _tolerant, _MATRIX),
+    CaptureRule(Family.LINALG, "linalg.cond", _batch_shapes, _MATRIX),
+    CaptureRule(Family.LINALG, "linalg.svd", _svd, _MATRIX),
+    CaptureRule(Family.LINALG, "linalg.svdvals", _svdvals, _MATRIX),
+    CaptureRule(
+        Family.LINALG, "linalg.eigh linalg.eigvalsh", _triangular, "the triangle that UPLO names"
+    ),
+    CaptureRule(
         Family.LINALG,
         "linalg.cholesky",
         _cholesky,
         "row i up to column j, and the triangle up to row j; zeros have no lineage",
     ),
-    Rule(
+    CaptureRule(
         Family.LINALG,
         "linalg.qr",
         _qr,
         "the columns up to the same one; for R, also the column itself",
         quality=Quality.SUPERSET,
     ),
-    Rule(
+    CaptureRule(
         Family.LINALG, "linalg.solve", _solve, "the matrix, and the column of the right-hand side"
     ),
-    Rule(
+    CaptureRule(
         Family.LINALG, "linalg.lstsq", _lstsq, "the matrix, and the column of the right-hand side"
     ),
-    Rule(Family.LINALG, "linalg.tensorsolve linalg.tensorinv", _tensor, "all cells"),
+    CaptureRule(Family.LINALG, "linalg.tensorsolve linalg.tensorinv", _tensor, "all cells"),
 )

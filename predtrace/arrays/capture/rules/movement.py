@@ -27,7 +27,7 @@ from predtrace.arrays.capture.regions import (
     follow,
     separable,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import (
     NONE,
     Ids,
@@ -325,7 +325,7 @@ def _unstack(call: Call, x: Any, /, *, axis: int = 0) -> Edges:
 _COPY = "the cell that was copied"
 
 RULES = (
-    Rule(
+    CaptureRule(
         Family.MOVEMENT,
         "transpose permute_dims matrix_transpose linalg.matrix_transpose swapaxes moveaxis rollaxis"
         " flip fliplr flipud rot90 squeeze expand_dims diagonal linalg.diagonal broadcast_to"
@@ -333,35 +333,37 @@ RULES = (
         _view_first,
         _COPY,
     ),
-    Rule(Family.MOVEMENT, "unstack", _unstack, _COPY),
-    Rule(Family.MOVEMENT, "lib.stride_tricks.sliding_window_view", _sliding_windows, _COPY),
-    Rule(Family.MOVEMENT, "lib.stride_tricks.as_strided", _as_strided, _COPY, by_shape=False),
-    Rule(Family.MOVEMENT, "reshape", _reshape, _COPY),
-    Rule(Family.MOVEMENT, "ravel", _ravel, _COPY),
-    Rule(Family.MOVEMENT, "atleast_1d atleast_2d atleast_3d", _atleast, _COPY),
-    Rule(Family.MOVEMENT, "broadcast_arrays", _broadcast_arrays, _COPY),
-    Rule(Family.MOVEMENT, "meshgrid", _meshgrid, _COPY),
-    Rule(Family.MOVEMENT, "ix_", _ix, _COPY),
-    Rule(Family.MOVEMENT, "concatenate concat", _concatenate, _COPY),
-    Rule(Family.MOVEMENT, "stack", _stack, _COPY),
-    Rule(Family.MOVEMENT, "vstack hstack dstack column_stack", _stack_along, _COPY),
-    Rule(Family.MOVEMENT, "append", _append, _COPY),
-    Rule(Family.MOVEMENT, "block", _block, _COPY),
-    Rule(
+    CaptureRule(Family.MOVEMENT, "unstack", _unstack, _COPY),
+    CaptureRule(Family.MOVEMENT, "lib.stride_tricks.sliding_window_view", _sliding_windows, _COPY),
+    CaptureRule(
+        Family.MOVEMENT, "lib.stride_tricks.as_strided", _as_strided, _COPY, by_shape=False
+    ),
+    CaptureRule(Family.MOVEMENT, "reshape", _reshape, _COPY),
+    CaptureRule(Family.MOVEMENT, "ravel", _ravel, _COPY),
+    CaptureRule(Family.MOVEMENT, "atleast_1d atleast_2d atleast_3d", _atleast, _COPY),
+    CaptureRule(Family.MOVEMENT, "broadcast_arrays", _broadcast_arrays, _COPY),
+    CaptureRule(Family.MOVEMENT, "meshgrid", _meshgrid, _COPY),
+    CaptureRule(Family.MOVEMENT, "ix_", _ix, _COPY),
+    CaptureRule(Family.MOVEMENT, "concatenate concat", _concatenate, _COPY),
+    CaptureRule(Family.MOVEMENT, "stack", _stack, _COPY),
+    CaptureRule(Family.MOVEMENT, "vstack hstack dstack column_stack", _stack_along, _COPY),
+    CaptureRule(Family.MOVEMENT, "append", _append, _COPY),
+    CaptureRule(Family.MOVEMENT, "block", _block, _COPY),
+    CaptureRule(
         Family.MOVEMENT,
         "tile roll resize diag diagflat fft.fftshift fft.ifftshift",
         _move_first,
         _COPY,
     ),
-    Rule(Family.MOVEMENT, "tril triu", _triangle, _COPY + "; zeros have no lineage"),
-    Rule(Family.MOVEMENT, "pad", _pad, _COPY + "; a constant has no lineage"),
-    Rule(Family.MOVEMENT, "repeat", _repeat, _COPY + ", and its count"),
-    Rule(Family.MOVEMENT, "take", _take, _COPY + ", and its index"),
-    Rule(Family.MOVEMENT, "take_along_axis", _take_along_axis, _COPY + ", and its index"),
-    Rule(Family.MOVEMENT, "insert", _insert, _COPY),
-    Rule(Family.MOVEMENT, "delete", _delete, _COPY),
-    Rule(Family.MOVEMENT, "trim_zeros", _trim_zeros, _COPY, by_shape=False),
-    Rule(
+    CaptureRule(Family.MOVEMENT, "tril triu", _triangle, _COPY + "; zeros have no lineage"),
+    CaptureRule(Family.MOVEMENT, "pad", _pad, _COPY + "; a constant has no lineage"),
+    CaptureRule(Family.MOVEMENT, "repeat", _repeat, _COPY + ", and its count"),
+    CaptureRule(Family.MOVEMENT, "take", _take, _COPY + ", and its index"),
+    CaptureRule(Family.MOVEMENT, "take_along_axis", _take_along_axis, _COPY + ", and its index"),
+    CaptureRule(Family.MOVEMENT, "insert", _insert, _COPY),
+    CaptureRule(Family.MOVEMENT, "delete", _delete, _COPY),
+    CaptureRule(Family.MOVEMENT, "trim_zeros", _trim_zeros, _COPY, by_shape=False),
+    CaptureRule(
         Family.MOVEMENT,
         "vander",
         _vander,
@@ -369,5 +371,7 @@ RULES = (
     ),
 )
 
-GETITEM = Rule(Family.MOVEMENT, "", _getitem, _COPY + ", and its index or mask", by_shape=False)
+GETITEM = CaptureRule(
+    Family.MOVEMENT, "", _getitem, _COPY + ", and its index or mask", by_shape=False
+)
 """``a[key]``; the function of the call is `operator.getitem`."""

@@ -23,7 +23,7 @@ from predtrace.arrays.capture.call import (
     shape_of,
 )
 from predtrace.arrays.capture.regions import broadcast, everything
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import Ids, from_ids, ids, pairs
 
 
@@ -213,28 +213,32 @@ _MOVED = "the cell that was moved there"
 _EQUAL = "the cells that are equal to it"
 
 RULES = (
-    Rule(Family.ORDER, "sort", _sort, _MOVED, by_shape=False),
-    Rule(Family.ORDER, "sort_complex", _sort_complex, _MOVED, by_shape=False),
-    Rule(Family.ORDER, "partition", _partition, _MOVED, by_shape=False),
-    Rule(Family.ORDER, "argsort", _argsort, "the cell at the position", by_shape=False),
-    Rule(Family.ORDER, "argpartition", _argpartition, "the cell at the position", by_shape=False),
-    Rule(Family.ORDER, "lexsort", _lexsort, "every key's cell at the position", by_shape=False),
-    Rule(
+    CaptureRule(Family.ORDER, "sort", _sort, _MOVED, by_shape=False),
+    CaptureRule(Family.ORDER, "sort_complex", _sort_complex, _MOVED, by_shape=False),
+    CaptureRule(Family.ORDER, "partition", _partition, _MOVED, by_shape=False),
+    CaptureRule(Family.ORDER, "argsort", _argsort, "the cell at the position", by_shape=False),
+    CaptureRule(
+        Family.ORDER, "argpartition", _argpartition, "the cell at the position", by_shape=False
+    ),
+    CaptureRule(
+        Family.ORDER, "lexsort", _lexsort, "every key's cell at the position", by_shape=False
+    ),
+    CaptureRule(
         Family.SET,
         "unique",
         _unique,
         _EQUAL + "; with an axis, those in its place in equal slices",
         by_shape=False,
     ),
-    Rule(Family.SET, "unique_all", _unique_all, _EQUAL, by_shape=False),
-    Rule(Family.SET, "unique_inverse", _unique_inverse, _EQUAL, by_shape=False),
-    Rule(Family.SET, "unique_counts unique_values", _unique_groups, _EQUAL, by_shape=False),
-    Rule(
+    CaptureRule(Family.SET, "unique_all", _unique_all, _EQUAL, by_shape=False),
+    CaptureRule(Family.SET, "unique_inverse", _unique_inverse, _EQUAL, by_shape=False),
+    CaptureRule(Family.SET, "unique_counts unique_values", _unique_groups, _EQUAL, by_shape=False),
+    CaptureRule(
         Family.SET,
         "intersect1d union1d setdiff1d setxor1d",
         _members,
         _EQUAL + ", in both arrays",
         by_shape=False,
     ),
-    Rule(Family.SET, "isin", _isin, "the element, and all cells that it is sought in"),
+    CaptureRule(Family.SET, "isin", _isin, "the element, and all cells that it is sought in"),
 )

@@ -26,7 +26,7 @@ from predtrace.arrays.capture.regions import (
     up_to,
     window,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
@@ -145,25 +145,31 @@ def _roots(call: Call, p: Any) -> Edges:
 
 
 RULES = (
-    Rule(Family.POLYNOMIAL, "polyval", _polyval, "all coefficients, and the place"),
-    Rule(Family.POLYNOMIAL, "polyadd polysub", _polyadd, "the coefficients of the same power"),
-    Rule(
+    CaptureRule(Family.POLYNOMIAL, "polyval", _polyval, "all coefficients, and the place"),
+    CaptureRule(
+        Family.POLYNOMIAL, "polyadd polysub", _polyadd, "the coefficients of the same power"
+    ),
+    CaptureRule(
         Family.POLYNOMIAL,
         "polymul",
         _polymul,
         "the coefficients whose products have the power",
         by_shape=False,
     ),
-    Rule(Family.POLYNOMIAL, "polyder", _polyder, "the coefficient that the power comes from"),
-    Rule(Family.POLYNOMIAL, "polyint", _polyint, "the coefficient that the power comes from"),
-    Rule(
+    CaptureRule(
+        Family.POLYNOMIAL, "polyder", _polyder, "the coefficient that the power comes from"
+    ),
+    CaptureRule(
+        Family.POLYNOMIAL, "polyint", _polyint, "the coefficient that the power comes from"
+    ),
+    CaptureRule(
         Family.POLYNOMIAL,
         "polydiv",
         _polydiv,
         "quotient: the coefficients up to the same one; remainder: a superset, all of them",
         by_shape=False,
     ),
-    Rule(Family.POLYNOMIAL, "polyfit", _polyfit, "all points"),
-    Rule(Family.POLYNOMIAL, "poly", _poly, "all roots; the leading one has no lineage"),
-    Rule(Family.POLYNOMIAL, "roots", _roots, "all coefficients", by_shape=False),
+    CaptureRule(Family.POLYNOMIAL, "polyfit", _polyfit, "all points"),
+    CaptureRule(Family.POLYNOMIAL, "poly", _poly, "all roots; the leading one has no lineage"),
+    CaptureRule(Family.POLYNOMIAL, "roots", _roots, "all coefficients", by_shape=False),
 )

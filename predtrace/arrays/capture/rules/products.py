@@ -25,7 +25,7 @@ from predtrace.arrays.capture.regions import (
     union,
     whole,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import from_ids, ids
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
@@ -204,21 +204,23 @@ def _either(out_shape: Shape, in_shape: Shape, ways: Sequence[Places]) -> Lineag
 
 
 RULES = (
-    Rule(Family.PRODUCT, "dot", _dot, "the row and the column"),
-    Rule(Family.PRODUCT, "vdot", _vdot, "all cells"),
-    Rule(Family.PRODUCT, "inner", _inner, "the two rows"),
-    Rule(Family.PRODUCT, "outer linalg.outer", _outer, "the two factors"),
-    Rule(Family.PRODUCT, "tensordot linalg.tensordot", _tensordot, "the slices summed over"),
-    Rule(Family.PRODUCT, "kron", _kron, "the two factors"),
-    Rule(Family.PRODUCT, "cross", _cross, "the two other components of both vectors"),
-    Rule(Family.PRODUCT, "linalg.cross", _linalg_cross, "the two other components of both vectors"),
-    Rule(
+    CaptureRule(Family.PRODUCT, "dot", _dot, "the row and the column"),
+    CaptureRule(Family.PRODUCT, "vdot", _vdot, "all cells"),
+    CaptureRule(Family.PRODUCT, "inner", _inner, "the two rows"),
+    CaptureRule(Family.PRODUCT, "outer linalg.outer", _outer, "the two factors"),
+    CaptureRule(Family.PRODUCT, "tensordot linalg.tensordot", _tensordot, "the slices summed over"),
+    CaptureRule(Family.PRODUCT, "kron", _kron, "the two factors"),
+    CaptureRule(Family.PRODUCT, "cross", _cross, "the two other components of both vectors"),
+    CaptureRule(
+        Family.PRODUCT, "linalg.cross", _linalg_cross, "the two other components of both vectors"
+    ),
+    CaptureRule(
         Family.PRODUCT,
         "linalg.multi_dot",
         _multi_dot,
         "the first factor's row, the last one's column, all of the others",
     ),
-    Rule(
+    CaptureRule(
         Family.PRODUCT,
         "linalg.matrix_power",
         _matrix_power,

@@ -31,7 +31,7 @@ from predtrace.arrays.capture.regions import (
     union,
     whole,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import ids, pairs
 from predtrace.arrays.quality import Quality
 from predtrace.arrays.relation import CellRelation, LineageTable
@@ -231,25 +231,25 @@ def _allclose(call: Call, a: Any, b: Any, *arguments: Any, **options: Any) -> Ed
 SLICE = "all cells of the slice"
 
 RULES = (
-    Rule(
+    CaptureRule(
         Family.REDUCTION,
         "sum prod nansum nanprod",
         _reduce,
         SLICE + ", without those that `where` leaves out",
     ),
-    Rule(Family.REDUCTION, "max min amax amin nanmax nanmin", _extreme, SLICE),
-    Rule(Family.REDUCTION, "all any", _logical, SLICE),
-    Rule(Family.REDUCTION, "ptp", _keeping, SLICE),
-    Rule(Family.REDUCTION, "argmax argmin nanargmax nanargmin", _arg, SLICE),
-    Rule(Family.REDUCTION, "count_nonzero", _count_nonzero, SLICE),
-    Rule(Family.REDUCTION, "trapezoid", _trapezoid, SLICE),
-    Rule(Family.REDUCTION, "linalg.norm", _norm, SLICE),
-    Rule(Family.REDUCTION, "linalg.vector_norm", _vector_norm, SLICE),
-    Rule(Family.REDUCTION, "linalg.matrix_norm", _matrix_norm, "all cells of the matrix"),
-    Rule(Family.REDUCTION, "trace", _trace, "the cells of the diagonal"),
-    Rule(Family.REDUCTION, "linalg.trace", _matrix_trace, "the cells of the diagonal"),
-    Rule(Family.REDUCTION, "allclose array_equal array_equiv", _allclose, "all cells"),
-    Rule(
+    CaptureRule(Family.REDUCTION, "max min amax amin nanmax nanmin", _extreme, SLICE),
+    CaptureRule(Family.REDUCTION, "all any", _logical, SLICE),
+    CaptureRule(Family.REDUCTION, "ptp", _keeping, SLICE),
+    CaptureRule(Family.REDUCTION, "argmax argmin nanargmax nanargmin", _arg, SLICE),
+    CaptureRule(Family.REDUCTION, "count_nonzero", _count_nonzero, SLICE),
+    CaptureRule(Family.REDUCTION, "trapezoid", _trapezoid, SLICE),
+    CaptureRule(Family.REDUCTION, "linalg.norm", _norm, SLICE),
+    CaptureRule(Family.REDUCTION, "linalg.vector_norm", _vector_norm, SLICE),
+    CaptureRule(Family.REDUCTION, "linalg.matrix_norm", _matrix_norm, "all cells of the matrix"),
+    CaptureRule(Family.REDUCTION, "trace", _trace, "the cells of the diagonal"),
+    CaptureRule(Family.REDUCTION, "linalg.trace", _matrix_trace, "the cells of the diagonal"),
+    CaptureRule(Family.REDUCTION, "allclose array_equal array_equiv", _allclose, "all cells"),
+    CaptureRule(
         Family.REDUCTION,
         "apply_along_axis",
         _apply_along_axis,

@@ -23,7 +23,7 @@ from predtrace.arrays.capture.regions import (
     whole,
     window,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
 
@@ -94,17 +94,17 @@ def _unwrap(
 
 
 RULES = (
-    Rule(
+    CaptureRule(
         Family.SCAN,
         "cumsum cumprod nancumsum nancumprod",
         _cumulative,
         "the cells of the slice up to the same place",
     ),
-    Rule(
+    CaptureRule(
         Family.SCAN,
         "cumulative_sum cumulative_prod",
         _cumulative_with_initial,
         "the cells of the slice up to the same place",
     ),
-    Rule(Family.SCAN, "unwrap", _unwrap, "the cells of the slice up to the same place"),
+    CaptureRule(Family.SCAN, "unwrap", _unwrap, "the cells of the slice up to the same place"),
 )

@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import Limit, aligned, everything, separable
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
 
@@ -44,7 +44,7 @@ def _inserted(out_shape: Shape, in_shape: Shape, axis: int, cells: Limit) -> Lin
 
 
 RULES = (
-    Rule(
+    CaptureRule(
         Family.CREATION,
         "linspace logspace geomspace",
         _linspace,

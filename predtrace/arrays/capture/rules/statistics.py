@@ -6,7 +6,7 @@ from typing import Any
 
 from predtrace.arrays.capture.call import Call, Edges, edge, shape_of
 from predtrace.arrays.capture.regions import Limit, everything, follow, separable, union, whole
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.rules.reductions import (
     SLICE,
     Axis,
@@ -158,11 +158,13 @@ def _variables(
 
 
 RULES = (
-    Rule(Family.REDUCTION, "mean nanmean", _mean, SLICE),
-    Rule(Family.REDUCTION, "std var nanstd nanvar", _spread, SLICE),
-    Rule(Family.REDUCTION, "median nanmedian", _median, SLICE),
-    Rule(Family.REDUCTION, "percentile quantile nanpercentile nanquantile", _quantile, SLICE),
-    Rule(Family.REDUCTION, "average", _average, SLICE + ", and their weights"),
-    Rule(Family.PRODUCT, "cov", _cov, "all observations of both variables"),
-    Rule(Family.PRODUCT, "corrcoef", _corrcoef, "all observations of both variables"),
+    CaptureRule(Family.REDUCTION, "mean nanmean", _mean, SLICE),
+    CaptureRule(Family.REDUCTION, "std var nanstd nanvar", _spread, SLICE),
+    CaptureRule(Family.REDUCTION, "median nanmedian", _median, SLICE),
+    CaptureRule(
+        Family.REDUCTION, "percentile quantile nanpercentile nanquantile", _quantile, SLICE
+    ),
+    CaptureRule(Family.REDUCTION, "average", _average, SLICE + ", and their weights"),
+    CaptureRule(Family.PRODUCT, "cov", _cov, "all observations of both variables"),
+    CaptureRule(Family.PRODUCT, "corrcoef", _corrcoef, "all observations of both variables"),
 )

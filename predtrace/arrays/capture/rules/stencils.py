@@ -19,7 +19,7 @@ from predtrace.arrays.capture.regions import (
     union,
     window,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.sources import layers
 from predtrace.arrays.relation import LineageTable
 from predtrace.packed.boxes import Shape
@@ -156,16 +156,18 @@ def _correlate(call: Call, a: Any, v: Any, mode: str = "valid") -> Edges:
 
 
 RULES = (
-    Rule(Family.STENCIL, "diff", _diff, "n+1 neighbouring cells"),
-    Rule(Family.STENCIL, "ediff1d", _ediff1d, "two neighbouring cells"),
-    Rule(
+    CaptureRule(Family.STENCIL, "diff", _diff, "n+1 neighbouring cells"),
+    CaptureRule(Family.STENCIL, "ediff1d", _ediff1d, "two neighbouring cells"),
+    CaptureRule(
         Family.STENCIL,
         "gradient",
         _gradient,
         "both neighbours, and the cell if spaced unevenly; at the border, the cells next to it",
     ),
-    Rule(Family.STENCIL, "convolve", _convolve, "the window, and the weights inside of the border"),
-    Rule(
+    CaptureRule(
+        Family.STENCIL, "convolve", _convolve, "the window, and the weights inside of the border"
+    ),
+    CaptureRule(
         Family.STENCIL, "correlate", _correlate, "the window, and the weights inside of the border"
     ),
 )

@@ -33,7 +33,7 @@ from predtrace.arrays.capture.regions import (
     separable,
     union,
 )
-from predtrace.arrays.capture.rule import Family, Rule
+from predtrace.arrays.capture.rule import CaptureRule, Family
 from predtrace.arrays.capture.rules.movement import key_numbers
 from predtrace.arrays.capture.sources import NONE, Ids, from_ids, ids
 from predtrace.arrays.relation import LineageTable
@@ -183,13 +183,15 @@ def _put_along_axis(call: Call, arr: Any, indices: Any, values: Any, axis: Any) 
 _WRITTEN = "the cell that was written there, and its mask or index; elsewhere, the old cell"
 
 RULES = (
-    Rule(Family.WRITE, "copyto", _copyto, _WRITTEN, by_shape=False, writes=True),
-    Rule(Family.WRITE, "fill_diagonal", _fill_diagonal, _WRITTEN, writes=True),
-    Rule(Family.WRITE, "place", _place, _WRITTEN, by_shape=False, writes=True),
-    Rule(Family.WRITE, "putmask", _putmask, _WRITTEN, by_shape=False, writes=True),
-    Rule(Family.WRITE, "put", _put, _WRITTEN, writes=True),
-    Rule(Family.WRITE, "put_along_axis", _put_along_axis, _WRITTEN, by_shape=False, writes=True),
+    CaptureRule(Family.WRITE, "copyto", _copyto, _WRITTEN, by_shape=False, writes=True),
+    CaptureRule(Family.WRITE, "fill_diagonal", _fill_diagonal, _WRITTEN, writes=True),
+    CaptureRule(Family.WRITE, "place", _place, _WRITTEN, by_shape=False, writes=True),
+    CaptureRule(Family.WRITE, "putmask", _putmask, _WRITTEN, by_shape=False, writes=True),
+    CaptureRule(Family.WRITE, "put", _put, _WRITTEN, writes=True),
+    CaptureRule(
+        Family.WRITE, "put_along_axis", _put_along_axis, _WRITTEN, by_shape=False, writes=True
+    ),
 )
 
-SETITEM = Rule(Family.WRITE, "", _setitem, _WRITTEN, by_shape=False, writes=True)
+SETITEM = CaptureRule(Family.WRITE, "", _setitem, _WRITTEN, by_shape=False, writes=True)
 """``a[key] = value``; the function of the call is `operator.setitem`."""
