@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+# Registers the profiles of random tests before any of these is made.
+from tests.strategies.compared import enough_compared
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -94,7 +97,5 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """Let no test with random examples pass that compared few of them."""
     if not hasattr(pyfuncitem.obj, "hypothesis"):
         return (yield)
-    from tests.strategies.compared import enough_compared
-
     with enough_compared(pyfuncitem.obj):
         return (yield)

@@ -54,11 +54,12 @@ def test_coverage_page_is_current() -> None:
 
 
 def test_links_in_the_docs_lead_somewhere() -> None:
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")]:
-        if ".venv" in page.parts:
-            continue
+    checked = 0
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+            checked += 1
+    assert checked > 20
 
 
 @pytest.mark.parametrize("target", ["demo", "quick", "test", "docs"])

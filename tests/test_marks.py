@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis.strategies import integers
 
-from tests.strategies.compared import enough_compared
+from tests.strategies.compared import compared, enough_compared
 
 
 def test_a_jvm_needs_a_mark(request: pytest.FixtureRequest) -> None:
@@ -31,5 +31,16 @@ def test_random_tests_say_how_much_they_compared() -> None:
     def rarely(number: int) -> None:
         assume(number < 2)
 
-    with pytest.raises(AssertionError, match="of 20 were compared"), enough_compared(rarely):
+    with pytest.raises(AssertionError, match="of 20 compared something"), enough_compared(rarely):
+        rarely()
+
+
+def test_examples_that_compare_nothing_do_not_count() -> None:
+    @given(number=integers(0, 9999))
+    @settings(max_examples=20, database=None, derandomize=True)
+    def rarely(number: int) -> None:
+        compared(0)
+        compared(number < 2)
+
+    with pytest.raises(AssertionError, match="of 20 compared something"), enough_compared(rarely):
         rarely()

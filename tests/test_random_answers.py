@@ -19,7 +19,7 @@ from symbolic.types import INTEGER
 from tests.reference import ReferenceResult, trace_graph
 from tests.reference.answers import check_answer
 from tests.reference.jobs import store_job
-from tests.strategies import Pipeline, count, pipelines
+from tests.strategies import Pipeline, compared, count, pipelines
 
 
 def runs_of(pipeline: Pipeline) -> list[tuple[LineagePlan, ReferenceResult]]:
@@ -47,7 +47,9 @@ def check_on_duckdb(pipeline: Pipeline) -> None:
                             asked, mode=mode, engine="duckdb", aggregates=plan.aggregates
                         )
                         check_answer(answer, reference, graph, rows if len(asked) > 1 else asked)
+                        compared(len(asked))
                     except NonDeterministicError:
+                        compared(0)
                         event(f"refused: {mode}")
 
 

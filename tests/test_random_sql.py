@@ -16,7 +16,7 @@ from predtrace.frontends.spark import read_pipeline
 from tests.reference import ReferenceResult, row_key, trace_graph
 from tests.reference.answers import check_answer
 from tests.reference.jobs import write_source
-from tests.strategies import count, phases
+from tests.strategies import compared, count, phases
 from tests.strategies.databases import SUFFIXES, database, source_columns
 from tests.strategies.sql import statements
 
@@ -129,6 +129,7 @@ def test_run_and_lineage(
     for aggregates in ("minimal", "whole"):
         reference = traced(pipeline, tables, aggregates)
         rows = reference.distinct_rows()
+        compared(len(rows))
         if rows:
             # Twice the first, so that the answer always numbers its targets.
             answer = job.lineage([*rows, rows[0]], aggregates=aggregates)

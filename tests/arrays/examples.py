@@ -213,7 +213,10 @@ EXAMPLES: dict[str, list[Example]] = {
         lambda a: call(a(2), a(3), sparse=True),
         lambda a: call(a(), a(3)),
     ],
-    "ix_": [lambda a: call(np.array([0, 2]), np.array([1, 2, 3]))],
+    "ix_": [
+        lambda a: call(a(2), a(3)),
+        lambda a: call(np.array([0, 2]), np.array([1, 2, 3])),
+    ],
     "concatenate": [
         lambda a: call([a(2, 3), a(1, 3)]),
         lambda a: call((a(2, 3), a(2, 2)), axis=1),

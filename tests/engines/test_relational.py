@@ -38,7 +38,8 @@ from symbolic.expr import FALSE, TRUE, Call, Column, Expr, Literal, call, conjun
 from symbolic.types import BOOLEAN, INTEGER, LONG
 from tests.engines.plans import InDuckDB, Tables, bag
 from tests.reference import ReferenceResult, trace_graph
-from tests.strategies import Pipeline, count, pipelines
+from tests.strategies import Pipeline, compared, count, pipelines
+from tests.strategies.compared import enough_compared
 
 A, B = Column(1, "a", INTEGER), Column(2, "b", INTEGER)
 C, D = Column(3, "c", INTEGER), Column(4, "d", INTEGER)
@@ -81,7 +82,8 @@ def test_random_graphs_give_the_reference_rows() -> None:
             assert bag(database.rows(root)) == bag(expected.rows)
         seen.update(type(operator) for operator in pipeline.graph.operators())
 
-    run()
+    with enough_compared(run):
+        run()
     assert seen == BUILDERS.keys()
 
 
@@ -102,7 +104,9 @@ def test_choices_of_limits_are_found(pipeline: Pipeline) -> None:
         for limit in limits:
             below = set(graph.top_down(limit.id)) - {limit.id}
             if below & expected or any(found.get(node) for node in below):
+                compared(0)
                 continue  # what reaches it is a choice already
+            compared(1)
             chosen = found.get(limit.id, False)
             assert chosen or limit.id not in expected
             if chosen and limit.id not in expected:

@@ -54,6 +54,7 @@ from tests.engines.tables import SETTINGS, targets
 from tests.reference import trace_graph
 from tests.strategies import Pipeline, count, phases, pipelines
 from tests.strategies.aggregates import result_type
+from tests.strategies.compared import enough_compared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,7 +89,8 @@ def test_random_graphs_on_spark(session: SparkSession) -> None:
         assume(not expected.ambiguous_limits and len(pipeline.graph) > 4)
         assert bag(in_spark(session, *pipeline)) == bag(expected.rows)
 
-    run()
+    with enough_compared(run):
+        run()
 
 
 # -- aggregates

@@ -28,7 +28,7 @@ from pushdown.operators import (
 from symbolic.expr import columns_of
 from tests.reference import row_key, trace_graph
 from tests.reference.plans import project
-from tests.strategies import Pipeline, count, pipelines
+from tests.strategies import Pipeline, compared, count, pipelines
 from tests.test_mutants import CORPUS
 
 NOT_THERE = "an identity does not get through"
@@ -78,7 +78,9 @@ def test_identities_are_lineage(pipeline: Pipeline) -> None:
     for node in graph.top_down():
         part = OperatorGraph([graph[below] for below in graph.top_down(node)], node)
         if not isinstance(graph[node], Scan):
-            event(f"{check_identities(Pipeline(part, tables))} scans")
+            scans = check_identities(Pipeline(part, tables))
+            compared(scans)
+            event(f"{scans} scans")
 
 
 @pytest.mark.parametrize("name", CORPUS)

@@ -44,7 +44,7 @@ from tests.reference.functions import Settings
 from tests.reference.joins import matching
 from tests.reference.plans import PlanAnswer, _Bound, _selected, project
 from tests.reference.values import Row
-from tests.strategies import Pipeline, count, pipelines
+from tests.strategies import Pipeline, compared, count, pipelines
 
 Tables = Mapping[str, Sequence[Row]]
 
@@ -147,6 +147,7 @@ def test_replay_is_precise(aggregates: str, pipeline: Pipeline) -> None:
     assume(not any(unrepeatable(graph, item.node) for item in plan.intermediates))
     reference = trace_graph(graph, tables, aggregates, keep_outputs=True)
     event(f"{len(plan.intermediates)} replays")
+    compared(len(reference.distinct_rows()))
     for row in reference.distinct_rows():
         expected = reference.lineage(row)
         for node, answer in replay(plan, pipeline, reference, row).items():
@@ -176,6 +177,7 @@ def test_every_node_can_be_replayed(pipeline: Pipeline) -> None:
             fewer, sets = narrowed(pushdown, node, lookup, restrictions, {})
         event("narrowed" if any(one.memberships for one in fewer) else "not narrowed")
         rows = list(reference.outputs[node])
+        compared(len(rows))
         for row in dict.fromkeys(rows):
             bound = _Bound(columns, [row])
             again = replayed_outputs(graph, tables, node, restrictions, bound, 0)
@@ -269,6 +271,7 @@ def test_refinement_misses_nothing(aggregates: str, pipeline: Pipeline) -> None:
     event("value sets" if any(s.memberships for s in plan.sets) else "no value sets")
     if any(m.condition != TRUE for s in plan.sets for m in s.memberships):
         event("conditions between value sets")
+    compared(len(reference.distinct_rows()))
     for row in reference.distinct_rows():
         expected = reference.lineage(row)
         for node, answer in refine(plan, graph, tables, row).items():
@@ -284,6 +287,7 @@ def test_refinement_of_small_graphs(pipeline: Pipeline) -> None:
     graph, tables = pipeline
     reference = trace_graph(graph, tables, keep_outputs=True)
     plan = infer_refinement(graph, "minimal")
+    compared(len(reference.distinct_rows()))
     for row in reference.distinct_rows():
         expected = reference.lineage(row)
         for node, answer in refine(plan, graph, tables, row).items():

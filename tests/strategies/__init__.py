@@ -1,5 +1,6 @@
 """Hypothesis strategies: small random tables, operator graphs over them, and SQL text."""
 
+from tests.strategies.compared import compared
 from tests.strategies.graphs import Pipeline, block_pipelines, pipelines, positive_pipelines
 from tests.strategies.profiles import count, phases, register_profiles
 
@@ -8,6 +9,7 @@ register_profiles()
 __all__ = [
     "Pipeline",
     "block_pipelines",
+    "compared",
     "count",
     "phases",
     "pipelines",

@@ -1,4 +1,4 @@
-"""How many random examples of a test came to its end, and how many `assume` left out."""
+"""How many random examples of a test compared something, and how many did not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ from typing import Any
 from hypothesis import settings
 from hypothesis.errors import UnsatisfiedAssumption
 
+_said: list[int] = []
+"""What the example that runs has compared, as far as it said so."""
+
+
+def compared(number: int) -> None:
+    """Say how much was compared; an example that compared nothing at all does not count.
+
+    Unlike `assume`, which ends the example and lets Hypothesis draw another one.
+    """
+    _said.append(number)
+
 
 @contextmanager
 def enough_compared(test: Callable[..., None]) -> Iterator[None]:
-    """Fail unless half of the test's examples, or of those that there were, came to its end.
+    """Fail unless half of the test's examples, or of those that there were, compared something.
 
     Hypothesis passes a test whose `assume` leaves out all examples but one.
     """
@@ -24,12 +35,16 @@ def enough_compared(test: Callable[..., None]) -> Iterator[None]:
     @functools.wraps(inner)
     def counted(*args: Any, **kwargs: Any) -> None:
         nonlocal done, left_out
+        _said.clear()
         try:
             inner(*args, **kwargs)
         except UnsatisfiedAssumption:
             left_out += 1
             raise
-        done += 1
+        if _said and not any(_said):
+            left_out += 1
+        else:
+            done += 1
 
     handle.inner_test = counted
     try:
@@ -38,5 +53,5 @@ def enough_compared(test: Callable[..., None]) -> Iterator[None]:
         handle.inner_test = inner
     most = getattr(test, "_hypothesis_internal_use_settings", settings.default).max_examples
     assert done >= min(most, done + left_out) / 2, (
-        f"{done} examples of {most} were compared, and {left_out} left out"
+        f"{done} examples of {most} compared something, {left_out} did not"
     )

@@ -16,7 +16,7 @@ from symbolic.solver import Verdict, prove
 from symbolic.types import BOOLEAN, DATE, DOUBLE, LONG, STRING, Decimal, Float
 from tests.reference.expressions import compile_expr
 from tests.reference.functions import Settings
-from tests.strategies import count
+from tests.strategies import compared, count
 from tests.strategies.expressions import predicate
 from tests.strategies.values import values
 
@@ -47,6 +47,7 @@ def test_what_sql_does_is_a_model(question: tuple[Expr, tuple[Any, ...]]) -> Non
     truth = encoder.truth(expr, values_by_id)
     opposite = negate(truth) if holds else truth
     assert prove(opposite, encoder.assumptions) is not Verdict.PROVED
+    compared(fully_interpreted(expr))
     if fully_interpreted(expr):
         same = truth if holds else negate(truth)
         assert prove(same, encoder.assumptions) is Verdict.PROVED

@@ -272,7 +272,6 @@ def test_growth_refuses_what_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_the_growth_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     files = [str(file) for file in written(tmp_path, RUNS)]
     result = CliRunner().invoke(app, ["growth", *files, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
