@@ -12,6 +12,8 @@ SEEDS  ?= 0:1000
 FUZZ   ?= fuzz.jsonl
 ONLY   ?=
 DURATIONS ?= 10
+# Two files at a time, those that take longest first (tests/conftest.py sees to that).
+PYTEST  = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations $(DURATIONS)
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 .DEFAULT_GOAL := help
@@ -34,10 +36,10 @@ demo: check-java env data
 	@$(BIN)/predtrace lineage latest --store $(STORE) --where "o_orderpriority = '1-URGENT'" --limit 5
 
 quick: check
-	$(BIN)/pytest -n 2 --dist loadfile -m "not spark and not slow" --durations $(DURATIONS)
+	$(PYTEST) -m "not spark and not slow"
 
 test: check-java check
-	$(BIN)/pytest -n 2 --dist loadfile --durations $(DURATIONS)
+	$(PYTEST)
 
 check: env
 	$(BIN)/ruff format --check .

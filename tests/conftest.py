@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 SCALE = 0.01
 _MARKS = {"spark": "spark", "plain_folder": "benchdata", "twisted_folder": "benchdata"}
 """What a test is marked as that uses a fixture, itself or through other fixtures."""
+_COSTS = {"spark": 4, "benchdata": 2, "slow": 1}
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
 """Where PySpark, here or in a process started from here, finds a JVM instead of starting one."""
 
@@ -77,10 +78,18 @@ def twisted_folder(plain_folder: Path) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, so that nobody has to remember it."""
+    """Mark tests by the fixtures that they use, so that nobody has to remember it.
+
+    Files run in the order of their costs: with several workers none is left with a long file.
+    """
+    costs: dict[Path, int] = {}
     for item in items:
         for fixture in _MARKS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKS[fixture])
+        marks = {mark.name for mark in item.iter_markers()}
+        cost = sum(cost for mark, cost in _COSTS.items() if mark in marks)
+        costs[item.path] = max(cost, costs.get(item.path, 0))
+    items.sort(key=lambda item: -costs[item.path])
 
 
 @pytest.hookimpl(tryfirst=True)
