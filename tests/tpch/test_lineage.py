@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.test_compaction import at_any_size
-from tpch.check import ENGINES, REDUCED, Checker, QueryCheck
+from tpch.check import COMPACTED, ENGINES, Checker, QueryCheck
 from tpch.queries import NUMBERS
 
 MODES = (
     ("stored", ENGINES),
-    *((mode, ("duckdb",)) for mode in ("replayed", "refined", "indexed", REDUCED)),
+    *((mode, ("duckdb",)) for mode in ("replayed", "refined", "indexed", COMPACTED)),
 )
 
 
