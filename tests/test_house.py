@@ -62,6 +62,20 @@ def test_links_in_the_docs_lead_somewhere() -> None:
     assert checked > 20
 
 
+def paths_named_in_docs() -> list[tuple[Path, str]]:
+    """The files and folders of this project that the docs name, each with its page."""
+    named = re.compile(r"`((?:predtrace|pushdown|symbolic|tests|tpch)/[\w./]*)`")
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [(page, path) for page in pages for path in named.findall(page.read_text("utf-8"))]
+
+
+def test_paths_named_in_the_docs_exist() -> None:
+    named = paths_named_in_docs()
+    assert len(named) > 40
+    for page, path in named:
+        assert (ROOT / path).exists(), f"{page.name} names {path}, which is not there"
+
+
 @pytest.mark.parametrize("target", ["demo", "quick", "test", "docs"])
 def test_make_knows_its_targets(target: str) -> None:
     result = subprocess.run(
