@@ -75,7 +75,7 @@ def test_reasons_are_of_places_that_there_are() -> None:
 
 TRAITS = {
     "compared", "equalities", "estimate", "expressions", "inputs", "keeps_apart", "made_of",
-    "needs", "output", "pins", "pruned", "repeats", "with_inputs",
+    "needs", "output", "padded", "pins", "pruned", "repeats", "with_inputs",
 }  # fmt: skip
 
 

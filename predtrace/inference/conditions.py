@@ -15,11 +15,9 @@ from pushdown.operators import (
     Filter,
     InnerJoin,
     Operator,
-    OuterJoin,
     RowTransform,
     SemiJoin,
     Sort,
-    padded_inputs,
 )
 from symbolic.expr import (
     TRUE,
@@ -94,13 +92,12 @@ def _regions(graph: OperatorGraph) -> Iterator[list[Operator]]:
 
 
 def _padded(graph: OperatorGraph, top: int) -> set[int]:
-    """The columns that outer joins under an operator pad, by id: these keep their ids above."""
+    """The columns that operators under (and with) `top` pad, by id: these keep their ids above."""
     found: set[int] = set()
     for node in graph.top_down(top):
-        match graph[node]:
-            case OuterJoin() as join:
-                sides = padded_inputs(join)
-                found.update(column.id for side in sides for column in graph.output(side))
+        inputs = graph.inputs(node)
+        for place in graph[node].padded:
+            found.update(column.id for column in graph.output(inputs[place]))
     return found
 
 

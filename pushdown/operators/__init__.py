@@ -11,7 +11,7 @@ from typing import Union
 
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
-from pushdown.operators.joins import InnerJoin, OuterJoin, padded_inputs
+from pushdown.operators.joins import InnerJoin, OuterJoin
 from pushdown.operators.order import Limit, Sort, SortKey
 from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.operators.sets import Except, Intersect, Union_
@@ -42,5 +42,5 @@ __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
     "Distinct", "Except", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
     "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats", "RowTransform",
-    "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_", "padded_inputs",
+    "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
 ]  # fmt: skip

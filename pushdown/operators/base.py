@@ -125,6 +125,14 @@ class OperatorBase(
     def keeps_apart(self) -> tuple[int, ...]:
         """The inputs, by place, of which an output row is made of one row at most."""
 
+    @property
+    @abstractmethod
+    def padded(self) -> tuple[int, ...]:
+        """The inputs, by place, whose columns are NULL in rows that are made of no row of theirs.
+
+        That is about columns which the output has under the same ids.
+        """
+
     @abstractmethod
     def pins(self, *inputs: Columns) -> Ids:
         """The output columns that must be pinned for precise pushdown, as a rule."""
@@ -150,6 +158,11 @@ class Leaf(OperatorBase, frozen=True, kw_only=True):
     def with_inputs(self, *ids: int) -> Self:
         """Itself."""
         return self
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: it has no inputs."""
+        return ()
 
 
 class OneInput(OperatorBase, frozen=True, kw_only=True):

@@ -137,6 +137,11 @@ class GroupBy(OneInput, frozen=True, tag=True, kw_only=True):
         """A group is made of many rows."""
         return ()
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a group is made of its rows."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """The keys."""
         return frozenset(key.column.id for key in self.keys)

@@ -39,6 +39,11 @@ class InnerJoin(Matching, frozen=True, tag=True, kw_only=True):
         return (0, 1)
 
     @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a pair is a row of each."""
+        return ()
+
+    @property
     def equalities(self) -> tuple[Expr, ...]:
         """What the condition says."""
         return conjuncts(self.condition)
@@ -69,6 +74,12 @@ class OuterJoin(Matching, frozen=True, tag=True, kw_only=True):
         return (0, 1)
 
     @property
+    def padded(self) -> tuple[int, ...]:
+        """The sides whose partners are kept."""
+        keeps_left, keeps_right = PRESERVED[self.kind]
+        return (*((0,) if keeps_right else ()), *((1,) if keeps_left else ()))
+
+    @property
     def equalities(self) -> tuple[Expr, ...]:
         """Nothing: of padded rows the condition is not true."""
         return ()
@@ -77,12 +88,6 @@ class OuterJoin(Matching, frozen=True, tag=True, kw_only=True):
         """As an inner join, and at least the larger side."""
         matched = rows[0] * rows[1] * guesses.selectivity(self.condition)
         return max(matched, *rows)
-
-
-def padded_inputs(join: OuterJoin) -> tuple[int, ...]:
-    """The inputs of an outer join whose columns are NULL in rows without a partner there."""
-    keeps_left, keeps_right = PRESERVED[join.kind]
-    return (*((join.left,) if keeps_right else ()), *((join.right,) if keeps_left else ()))
 
 
 def _padded(columns: Columns) -> Columns:

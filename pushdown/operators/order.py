@@ -47,6 +47,11 @@ class Sort(SameColumns, frozen=True, tag=True, kw_only=True):
         """Its only one."""
         return (0,)
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is its input's row."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -91,6 +96,11 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
     @property
     def keeps_apart(self) -> tuple[int, ...]:
         """Equal rows count together."""
+        return ()
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is its input's row."""
         return ()
 
     def pins(self, *inputs: Columns) -> Ids:

@@ -56,6 +56,11 @@ class Filter(SameColumns, frozen=True, tag=True, kw_only=True):
         """Its only one."""
         return (0,)
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is made of its input's row."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -110,6 +115,11 @@ class RowTransform(OneInput, frozen=True, tag=True, kw_only=True):
         """Its only one."""
         return (0,)
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is made of its input's row."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -148,6 +158,11 @@ class Distinct(SameColumns, frozen=True, tag=True, kw_only=True):
     @property
     def keeps_apart(self) -> tuple[int, ...]:
         """A row stands for its equals."""
+        return ()
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row stands for its equals."""
         return ()
 
     def pins(self, *inputs: Columns) -> Ids:

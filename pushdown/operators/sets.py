@@ -81,6 +81,11 @@ class Union_(OperatorBase, frozen=True, tag="Union", kw_only=True):
         """Which branch a row is from is not told."""
         return ()
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: its columns are its own."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -140,6 +145,11 @@ class Intersect(TwoInputs, frozen=True, tag=True, kw_only=True):
         """A row stands for its equals."""
         return ()
 
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: its columns are its own."""
+        return ()
+
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows."""
         return ids_of(self.columns)
@@ -197,6 +207,11 @@ class Except(TwoInputs, frozen=True, tag=True, kw_only=True):
     @property
     def keeps_apart(self) -> tuple[int, ...]:
         """A row stands for its equals."""
+        return ()
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is a left one."""
         return ()
 
     def pins(self, *inputs: Columns) -> Ids:

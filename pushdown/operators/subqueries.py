@@ -36,6 +36,11 @@ class SemiJoin(Matching, frozen=True, tag=True, kw_only=True):
         return (0,)
 
     @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is a left one; the right ones' columns are not in it."""
+        return ()
+
+    @property
     def equalities(self) -> tuple[Expr, ...]:
         """None."""
         return ()
@@ -63,6 +68,11 @@ class AntiJoin(Matching, frozen=True, tag=True, kw_only=True):
     def keeps_apart(self) -> tuple[int, ...]:
         """The left one: many right rows may match."""
         return (0,)
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is a left one; the right ones' columns are not in it."""
+        return ()
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
@@ -101,6 +111,11 @@ class MarkJoin(Matching, frozen=True, tag=True, kw_only=True):
     def keeps_apart(self) -> tuple[int, ...]:
         """The left one: many right rows may match."""
         return (0,)
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is a left one; the right ones' columns are not in it."""
+        return ()
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
@@ -155,6 +170,11 @@ class ScalarSubquery(TwoInputs, frozen=True, tag=True, kw_only=True):
     def keeps_apart(self) -> tuple[int, ...]:
         """The left one."""
         return (0,)
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: the value has a column of its own."""
+        return ()
 
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
