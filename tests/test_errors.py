@@ -41,7 +41,6 @@ REFUSED: dict[str, tuple[Make, str]] = {
         lambda t: t.groupBy(f.window("ts", "1 hour")).count(),
         "time windows .*date_trunc",
     ),
-    "observe": (lambda t: t.observe("o", f.count("*")), "without observe"),
 }
 
 

@@ -12,10 +12,10 @@ from typing import Any, get_args
 
 import pytest
 
-import predtrace.frontends.spark.operators  # noqa: F401 (registers its translations)
 import pushdown.operators as operators
 from predtrace.engines.sql.relational import BUILDERS
-from predtrace.frontends.spark.registry import BECOMES
+from predtrace.frontends.spark.operators import BECOMES, NON_DETERMINISTIC, TRANSLATORS
+from predtrace.frontends.spark.operators import UNSUPPORTED as REFUSED
 from predtrace.report.operators import LABELS
 from pushdown.operators import Operator, OperatorBase
 from pushdown.operators.base import OneInput
@@ -71,6 +71,11 @@ def test_no_operator_is_in_two_tables_of_rules() -> None:
 def test_reasons_are_of_places_that_there_are() -> None:
     for place, kind in WITHOUT:
         assert kind not in REGISTRIES[place]
+
+
+def test_no_plan_node_is_both_translated_and_refused() -> None:
+    assert not BECOMES.keys() & (REFUSED.keys() | NON_DETERMINISTIC.keys())
+    assert TRANSLATORS.keys() <= BECOMES.keys()
 
 
 TRAITS = {

@@ -31,7 +31,7 @@ _OUTER_JOINS = {
 }
 
 
-@translates("Join", to="InnerJoin, OuterJoin, SemiJoin, AntiJoin, MarkJoin")
+@translates("Join", to="InnerJoin, OuterJoin, SemiJoin, AntiJoin, MarkJoin", keeps_columns=True)
 def _join(translation: Translation, prepared: Prepared) -> Translated:
     left, right = prepared.inputs
     condition = prepared.one("condition")

@@ -42,7 +42,6 @@ UNSUPPORTED: dict[str, str] = {
     "WithCTE": f"recursive queries are {_NOT_YET}",
     "CTERelationRef": f"recursive queries are {_NOT_YET}",
     "EventTimeWatermark": "streaming is not traced",
-    "CollectMetrics": "observed metrics are not traced; trace the DataFrame without observe",
     "CommandResult": "it is what a command gave; trace a query",
 }
 """Plan node classes known to be refused, with the reason and the way out."""

@@ -1,4 +1,4 @@
-"""Aggregates and subqueries whose results nothing reads, dropped from an analyzed plan.
+"""Aggregates, metrics and subqueries whose results nothing reads, dropped from an analyzed plan.
 
 The definition of lineage is read on the plan without computed columns that nothing above
 reads (docs/semantics.md, section 2). It comes before subqueries become operators: a column
@@ -15,32 +15,17 @@ from typing import Any
 
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.registry import KEEPS_COLUMNS, UNREAD
 from predtrace.frontends.spark.tree import Node, read_tree
 
 Ids = frozenset[int]
 
 _LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 """Nodes that compute columns, and the field that lists them."""
-_PASSES_ON = frozenset(
-    {
-        "Filter",
-        "GlobalLimit",
-        "Join",
-        "LocalLimit",
-        "Offset",
-        "Repartition",
-        "RepartitionByExpression",
-        "ResolvedHint",
-        "Sort",
-        "SubqueryAlias",
-        "View",
-    }
-)
-"""Nodes that pass columns on under their ids, and read only those in their expressions."""
 
 
 def prune(plan: JavaObject, builder: Builder) -> JavaObject:
-    """The plan without aggregates and subqueries that nothing reads; its output stays.
+    """The plan without aggregates, metrics and subqueries that nothing reads; its output stays.
 
     The plan itself is given back if it has none.
     """
@@ -87,12 +72,20 @@ class _Pruned:
         """Whether something is dropped that has lineage of its own."""
         dropped = (expr for reads in self._reads.values() for expr in reads.dropped)
         inner = (one for found in self._subqueries.values() for one in found.values())
-        return any(map(_has_lineage, dropped)) or any(one.weighs for one in inner)
+        return (
+            any(node.cls in UNREAD for node in self._order)
+            or any(map(_has_lineage, dropped))
+            or any(one.weighs for one in inner)
+        )
 
     def rebuilt(self) -> JavaObject:
         """The plan with what is left."""
         made: dict[Node, JavaObject] = {}
         for node in reversed(self._order):
+            if node.cls in UNREAD:
+                (child,) = node.children
+                made[node] = made.get(child, child.handle)
+                continue
             plan = self._with_expressions(node)
             if any(child in made for child in node.children):
                 below = [self._branch(node, child, made) for child in node.children]
@@ -123,6 +116,8 @@ class _Pruned:
 
 
 def _read_by(node: Node, needed: Ids | None) -> _Reads:
+    if node.cls in UNREAD:
+        return _Reads({})
     roots = node.roots()
     name = _LISTS.get(node.cls)
     listed = roots.get(name) if name else None
@@ -136,10 +131,12 @@ def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids
     """What a node reads of each input."""
     if node.cls in _LISTS:
         return [_ids_in(reads.expressions)]
+    if node.cls in UNREAD:
+        return [needed]
     if needed is not None and node.cls == "Union":
         outputs = map(_output_ids, node.children)
         return [frozenset(ids[place] for place in _places(node, needed)) for ids in outputs]
-    if needed is not None and node.cls in _PASSES_ON:
+    if needed is not None and node.cls in KEEPS_COLUMNS:
         return [needed | _ids_in(reads.expressions) for _ in node.children]
     return [None for _ in node.children]
 

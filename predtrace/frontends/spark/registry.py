@@ -11,16 +11,25 @@ Translator = Callable[[Translation, Prepared], Translated]
 
 TRANSLATORS: dict[str, Translator] = {}
 """Catalyst node class: its translation."""
-BECOMES: dict[str, str] = dict.fromkeys(LIMITS, "Limit")
+UNREAD: dict[str, str] = {"CollectMetrics": "nothing: no operator reads observed metrics"}
+"""Node classes that only compute what nothing reads, and pass their rows on: pruning drops them."""
+BECOMES: dict[str, str] = {**dict.fromkeys(LIMITS, "Limit"), **UNREAD}
 """For the coverage table: the operator that a node class becomes."""
 
 
-def translates(*classes: str, to: str) -> Callable[[Translator], Translator]:
-    """Register a translation for Catalyst classes, which become `to`."""
+KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit"}
+"""Node classes that pass columns on under their ids, and read only those in their expressions."""
+
+
+def translates(
+    *classes: str, to: str, keeps_columns: bool = False
+) -> Callable[[Translator], Translator]:
+    """Register a translation for Catalyst classes, which become `to`; see `KEEPS_COLUMNS`."""
 
     def register(translator: Translator) -> Translator:
         TRANSLATORS.update(dict.fromkeys(classes, translator))
         BECOMES.update(dict.fromkeys(classes, to))
+        KEEPS_COLUMNS.update(classes if keeps_columns else ())
         return translator
 
     return register

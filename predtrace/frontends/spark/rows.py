@@ -11,7 +11,7 @@ from predtrace.frontends.spark.translation import Prepared, Translated, Translat
 from pushdown import operators as ops
 
 
-@translates("Filter", to="Filter")
+@translates("Filter", to="Filter", keeps_columns=True)
 def _filter(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
     condition = prepared.one("condition")
@@ -72,7 +72,7 @@ def _deduplicate(translation: Translation, prepared: Prepared) -> Translated:
     return _distinct(translation, prepared)
 
 
-@translates("Sort", to="Sort")
+@translates("Sort", to="Sort", keeps_columns=True)
 def _sort(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
     if not prepared.node.fields["global"]:
@@ -104,6 +104,7 @@ def _sort(translation: Translation, prepared: Prepared) -> Translated:
     "View",
     "PipeOperator",
     to="nothing: the same rows",
+    keeps_columns=True,
 )
 def _pass_on(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
