@@ -54,7 +54,7 @@ def check_on_duckdb(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.slow
-@given(pipeline=pipelines(operators=5))
+@given(pipeline=pipelines(operators=5, samples=True))
 @settings(max_examples=count(40))
 def test_duckdb_answers_as_the_reference(pipeline: Pipeline) -> None:
     graph, tables = pipeline

@@ -46,7 +46,7 @@ def check_plan(pipeline: Pipeline, plan: LineagePlan, reference: ReferenceResult
 
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
-@given(pipeline=pipelines())
+@given(pipeline=pipelines(samples=True))
 @settings(max_examples=count(250))
 def test_plans_give_the_reference_lineage(aggregates: str, pipeline: Pipeline) -> None:
     graph, tables = pipeline
@@ -60,7 +60,7 @@ def test_plans_give_the_reference_lineage(aggregates: str, pipeline: Pipeline) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
-@given(pipeline=pipelines(operators=4))
+@given(pipeline=pipelines(operators=4, samples=True))
 @settings(max_examples=count(250))
 def test_plans_of_small_graphs(aggregates: str, pipeline: Pipeline) -> None:
     """Small graphs: each operator near the target and near a scan."""

@@ -24,6 +24,7 @@ from pushdown.operators import (
     OperatorBase,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -67,6 +68,12 @@ def _limit(operator: Limit, names: ColumnNames, graph: OperatorGraph) -> str:
     return f"limit {'none' if operator.count is None else operator.count}{skipped}"
 
 
+def _sample(operator: Sample, names: ColumnNames, graph: OperatorGraph) -> str:
+    share = f"{100 * operator.lower:g} % to {100 * operator.upper:g} %"
+    again = " with replacement" if operator.with_replacement else ""
+    return f"sample {share}{again}" + ("" if operator.seed is None else f", seed {operator.seed}")
+
+
 def _inner_join(operator: InnerJoin, names: ColumnNames, graph: OperatorGraph) -> str:
     crossed = operator.condition == TRUE
     return "cross join" if crossed else _on("inner join", operator.condition, names)
@@ -102,6 +109,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Distinct: lambda operator, names, graph: "distinct",
     Sort: _sort,
     Limit: _limit,
+    Sample: _sample,
     InnerJoin: _inner_join,
     OuterJoin: _outer_join,
     SemiJoin: lambda operator, names, graph: _on("semi join", operator.condition, names),

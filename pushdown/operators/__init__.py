@@ -12,7 +12,7 @@ from typing import Union
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
-from pushdown.operators.order import Limit, Sort, SortKey
+from pushdown.operators.order import Limit, Sample, Sort, SortKey
 from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.operators.sets import Except, Intersect, Union_
 from pushdown.operators.sources import OneRow, Scan
@@ -36,11 +36,12 @@ Operator = Union[
     Except,
     Sort,
     Limit,
+    Sample,
 ]
 
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
     "Distinct", "Except", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
     "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats", "RowTransform",
-    "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
+    "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Order, and how many rows of it."""
+"""Order, how many rows of it, and samples."""
 
 from __future__ import annotations
 
@@ -115,3 +115,57 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
         """The count."""
         return rows[0] if self.count is None else min(rows[0], float(self.count))
+
+
+class Sample(SameColumns, frozen=True, tag=True, kw_only=True):
+    """A random part of the rows: of the share from `lower` to `upper` of them.
+
+    Each row is drawn or not; `with_replacement`, it may be drawn several times. The same `seed`
+    draws the same rows only where they lie in the same partitions, in the same order.
+    """
+
+    lower: float
+    upper: float
+    with_replacement: bool
+    seed: int | None = None
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """None."""
+        return ()
+
+    def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
+        """No more."""
+        return (needed,)
+
+    def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def repeats(self) -> Repeats:
+        """It draws anew."""
+        return Repeats.NEVER
+
+    @property
+    def keeps_apart(self) -> tuple[int, ...]:
+        """Equal rows count together."""
+        return ()
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """None: a row is its input's row."""
+        return ()
+
+    def pins(self, *inputs: Columns) -> Ids:
+        """Its whole rows: others may be equal in part."""
+        return ids_of(inputs[0])
+
+    @property
+    def equalities(self) -> tuple[Expr, ...]:
+        """None."""
+        return ()
+
+    def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
+        """The share."""
+        return rows[0] * (self.upper - self.lower)

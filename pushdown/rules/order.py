@@ -1,8 +1,8 @@
-"""Rules of order, and of how many rows of it."""
+"""Rules of order, of how many rows of it, and of samples."""
 
 from __future__ import annotations
 
-from pushdown.operators.order import Limit, Sort
+from pushdown.operators.order import Limit, Sample, Sort
 from pushdown.rules.base import Context, OutputRow, Proof, Rule, RuleTable, Tables
 from pushdown.rules.rows import (
     ANY_COLUMN,
@@ -28,7 +28,7 @@ def same_rows(
 
 
 def limited_rows(
-    operator: Limit, tables: Tables, encoder: Encoder, context: Context
+    operator: Limit | Sample, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
     """Any choice of rows, with all rows equal to a chosen one as its lineage."""
     chosen = [all_of(row.exists, encoder.fresh_flag("chosen")) for row in tables[0]]
@@ -36,11 +36,18 @@ def limited_rows(
 
 
 def any_rows(
-    operator: Limit, tables: Tables, encoder: Encoder, context: Context
+    operator: Limit | Sample, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
     """Any row may be chosen, and all rows have a say in which are."""
     everything = tuple(ALWAYS for _ in tables[0])
     return [OutputRow(row.exists, row.values, (everything,)) for row in tables[0]]
+
+
+def everything(
+    operator: Limit | Sample, above: Expr, context: Context
+) -> tuple[tuple[Expr, ...], ...]:
+    """All rows are needed below."""
+    return ((TRUE,),)
 
 
 def _any_sort() -> tuple[Sort, Expr, Context]:
@@ -65,6 +72,16 @@ RULES: RuleTable = {
         lift_unchanged,
         Proof.ROWS,
         influence=any_rows,
-        propose_sufficient=lambda operator, above, context: ((TRUE,),),
+        propose_sufficient=everything,
+    ),
+    Sample: Rule(
+        unchanged,
+        limited_rows,
+        (2,),
+        "the input rows equal to the output row",
+        lift_unchanged,
+        Proof.ROWS,
+        influence=any_rows,
+        propose_sufficient=everything,
     ),
 }

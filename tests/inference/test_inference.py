@@ -17,6 +17,7 @@ from pushdown.operators import (
     Limit,
     Operator,
     RowTransform,
+    Sample,
     Scan,
     SemiJoin,
 )
@@ -102,11 +103,13 @@ def test_an_aggregate_without_its_key_is_stored_with_it() -> None:
     assert (stored.node, {column.name for column in stored.columns}) == (3, {"n", "o_custkey"})
 
 
-@pytest.mark.parametrize("position", ["limit", "float sum"])
+@pytest.mark.parametrize("position", ["limit", "sample", "float sum"])
 def test_what_another_run_need_not_repeat_is_stored_inline(position: str) -> None:
     unrepeatable: Operator
-    if position == "limit":
+    if position in ("limit", "sample"):
         unrepeatable = Limit(id=3, input=0, count=5)
+        if position == "sample":
+            unrepeatable = Sample(id=3, input=0, lower=0.0, upper=0.5, with_replacement=False)
         above = RowTransform(id=4, input=3, assignments=(Assignment(PRIORITY, PRIORITY),))
         plan = infer(graph(ORDERS, unrepeatable, above))
     else:

@@ -34,6 +34,7 @@ from pushdown.operators import (
     Operator,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -97,12 +98,14 @@ def most(*keys: Column) -> GroupBy:
 
 NEXT_KEY = call("add", K, Literal(1, LONG), type=LONG)
 RENAMED = RowTransform(id=1, input=0, assignments=(Assignment(OUT, NEXT_KEY), Assignment(OUT2, V)))
+DRAWN = Sample(id=1, input=0, lower=0.0, upper=0.5, with_replacement=True, seed=3)
 CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     RowTransform: lambda: of(LEFT, RENAMED),
     Sort: lambda: of(LEFT, Sort(id=1, input=0, keys=(SortKey(V),))),
     Filter: lambda: of(LEFT, Filter(id=1, input=0, condition=call("gt", K, Literal(1, LONG)))),
     Distinct: lambda: of(LEFT, Distinct(id=1, input=0)),
     Limit: lambda: of(LEFT, Limit(id=1, input=0, count=1)),
+    Sample: lambda: of(LEFT, DRAWN),
     GroupBy: lambda: of(LEFT, most(K)),
     InnerJoin: lambda: of(LEFT, RIGHT, InnerJoin(id=2, **SIDES)),
     OuterJoin: lambda: of(LEFT, RIGHT, OuterJoin(id=2, **SIDES, kind="left")),
@@ -215,6 +218,8 @@ SAY: dict[str, tuple[type[Operator], Callable[[Rule], Rule]]] = {
     "the right rows of an except": (Except, lineage_alone),
     "the rows that a limit might have taken": (Limit, lineage_alone),
     "the other rows under a limit": (Limit, itself_alone),
+    "the rows that a sample might have drawn": (Sample, lineage_alone),
+    "the other rows under a sample": (Sample, itself_alone),
     "the rows of a group that do not attain its max": (GroupBy, attained_alone),
     "a semi join's inner rows": (SemiJoin, left_alone),
     "an inner join's right rows": (InnerJoin, left_alone),

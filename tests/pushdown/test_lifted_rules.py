@@ -23,6 +23,7 @@ from tests.pushdown.test_sufficient_rules import (
     INTERSECT,
     LIMIT,
     MARK,
+    SAMPLE,
     SCALAR,
     SEMI,
     SORT,
@@ -50,6 +51,7 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "projection, computed": (TWICE, (KNOWN_A,), ONE, "TRUE"),
     "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "inner join": (INNER, BOTH, TWO, f"(a) {IN_1} AND (c) {IN_3} AND a = c"),
     "semi join: the matches', too": (
@@ -104,6 +106,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "projection: of the argument": (TWICE, (KNOWN_A,), ONE, about(X, A)),
     "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
     "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
+    "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),
     "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
     "inner join: of another column": (INNER, BOTH, TWO, about(D, A)),
     "semi join: of another column": (SEMI, BOTH, TWO, about(B, C)),

@@ -20,6 +20,7 @@ from pushdown.operators import (
     Operator,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     SemiJoin,
     Sort,
@@ -63,6 +64,7 @@ def join(kind: str) -> OuterJoin:
     return OuterJoin(id=0, left=1, right=2, condition=A_IS_C, kind=kind)
 
 
+SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
 
@@ -90,6 +92,9 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         [True],
     ),
     "limit, part of the row": (Limit(id=0, input=1, count=3), pin(A), ONE, ["a <=> :a"], [False]),
+    "sample, whole row": (SAMPLE, pin(A, B), ONE, ["a <=> :a AND b <=> :b"], [True]),
+    "sample, part of the row": (SAMPLE, pin(A), ONE, ["a <=> :a"], [False]),
+    "sample, any row": (SAMPLE, TRUE, ONE, ["TRUE"], [False]),
     "distinct": (Distinct(id=0, input=1), pin(A), ONE, ["a <=> :a"], [True]),
     "distinct, a function of a float": (
         Distinct(id=0, input=1),

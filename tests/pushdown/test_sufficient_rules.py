@@ -20,6 +20,7 @@ from pushdown.operators import (
     MarkJoin,
     Operator,
     RowTransform,
+    Sample,
     ScalarSubquery,
     SemiJoin,
     Sort,
@@ -76,6 +77,7 @@ SUBQUERY = ScalarSubquery(id=0, left=1, right=2, column=X)
 FILTER = Filter(id=0, input=1, condition=OVER_3)
 SORT = Sort(id=0, input=1, keys=(SortKey(A),))
 LIMIT, DISTINCT = Limit(id=0, input=1, count=3), Distinct(id=0, input=1)
+SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 TWICE = RowTransform(id=0, input=1, assignments=(Assignment(X, call("add", A, A, type=LONG)),))
 UNION = Union_(id=0, inputs=(1, 2), **SET)
 INTERSECT = Intersect(id=0, left=1, right=2, **SET)
@@ -121,7 +123,7 @@ def test_every_rule_says_what_replays_need() -> None:
 
 
 def test_an_operator_without_a_word_on_replays_is_noticed() -> None:
-    new = type("Sample", (Limit,), {})
+    new = type("Toy", (Limit,), {})
     silent = msgspec.structs.replace(RULES[Limit], influence=None)
     assert unsaid({**RULES, new: RULES[Filter]}) == {new}
     assert unsaid({**RULES, Limit: silent}) == {Limit}
@@ -139,6 +141,7 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
     "projection": (TWICE, pin(X), ONE, ["(a + a) <=> :x"]),
     "sort": (SORT, pin(B), ONE, ["b <=> :b"]),
     "limit: all rows decide which ones are taken": (LIMIT, pin(A, B), ONE, ["TRUE"]),
+    "sample: all rows decide which ones are drawn": (SAMPLE, pin(A, B), ONE, ["TRUE"]),
     "distinct": (DISTINCT, pin(A), ONE, ["a <=> :a"]),
     "distinct, a function of a float": (
         DISTINCT,
@@ -236,6 +239,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     "projection: nothing": (TWICE, pin(X), ONE, 0, FALSE),
     "sort: another column": (SORT, pin(B), ONE, 0, pin(A)),
     "limit: the lineage": (LIMIT, pin(A, B), ONE, 0, pin(A, B)),
+    "sample: the lineage": (SAMPLE, pin(A, B), ONE, 0, pin(A, B)),
     "distinct: another column": (DISTINCT, pin(A), ONE, 0, pin(A, B)),
     "inner join: a condition of the other side's": (INNER, pin(A, B), TWO, 1, pin(D)),
     "semi join: no inner rows": (SEMI, pin(A), TWO, 1, FALSE),

@@ -8,6 +8,7 @@ provenances of equal rows are united first.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from pushdown.operators import (
     OneRow,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -274,6 +276,16 @@ class Run:
             self.ambiguous.add(operator.id)
         return picked(source, range(len(source.rows))[operator.offset : end])
 
+    def sample(self, operator: Sample, source: Relation) -> Relation:
+        """Rows drawn by the seed; equal rows are one, drawn or not."""
+        drawn = random.Random(operator.seed)
+        share = operator.upper - operator.lower
+        times = [int(drawn.random() < share) for _ in source.rows]
+        if operator.with_replacement:
+            times = [drawn.choice((0, 1, 2)) for _ in source.rows]
+        places = (index for index, count in enumerate(times) for _ in range(count))
+        return picked(united(source), places)
+
     def _chosen(self, operator: Limit, source: Relation, size: int) -> Relation:
         rows = [tuple(row) for row in self.chosen[operator.id]]
         available = Counter(map(row_key, source.rows))
@@ -301,5 +313,6 @@ EVALUATORS: dict[type, Any] = {
     Except: Run.except_,
     Sort: Run.sort,
     Limit: Run.limit,
+    Sample: Run.sample,
 }
 """How each operator is run."""

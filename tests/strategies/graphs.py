@@ -26,6 +26,7 @@ from pushdown.operators import (
     OperatorBase,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -258,6 +259,16 @@ def _limit(build: GraphBuilder, budget: int) -> Node:
     return build.add(Limit, source, input=source.id, count=count, offset=offset)
 
 
+def _sample(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    lower = one_of(build.draw, (0.0, 0.0, 0.3))
+    seed = build.draw(st.integers(0, 99))
+    return build.add(
+        Sample, source, input=source.id, lower=lower, upper=one_of(build.draw, (0.5, 0.8, 1.0)),
+        with_replacement=likely(build.draw, 3), seed=seed,
+    )  # fmt: skip
+
+
 def _top_k(build: GraphBuilder, budget: int) -> Node:
     source = _sort(build, max(budget - 1, 0))
     count = one_of(build.draw, (1, 2, 3))
@@ -288,10 +299,12 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "limit": (_limit, Limit),
     "top_k": (_top_k, Limit),
     "one_row": (_one_row, OneRow),
+    "sample": (_sample, Sample),
 }
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
-_WEIGHTED = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer")
+_ALL = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer", "sample")
+_WEIGHTED = tuple(kind for kind in _ALL if kind != "sample")
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
 _BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
 
@@ -325,9 +338,12 @@ def _pipelines(draw: Any, kinds: tuple[str, ...], operators: int, most_rows: int
     return Pipeline(graph, {name: table.rows for name, table in sources.items()})
 
 
-def pipelines(operators: int = 8) -> st.SearchStrategy[Pipeline]:
-    """Graphs of all operators, up to about `operators` of them."""
-    return _pipelines(_WEIGHTED, operators, 5)
+def pipelines(operators: int = 8, *, samples: bool = False) -> st.SearchStrategy[Pipeline]:
+    """Graphs of all operators, up to about `operators` of them.
+
+    Without `samples` engines give the same rows as the reference.
+    """
+    return _pipelines(_ALL if samples else _WEIGHTED, operators, 5)
 
 
 def positive_pipelines(operators: int = 4) -> st.SearchStrategy[Pipeline]:

@@ -14,6 +14,7 @@ from predtrace.engines.sql.blocks import FILLER, Block, Planner, filler, named, 
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.joins import JOINS
 from predtrace.engines.sql.zeros import normalized
+from predtrace.errors import NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     Distinct,
@@ -25,6 +26,7 @@ from pushdown.operators import (
     OneRow,
     Operator,
     RowTransform,
+    Sample,
     Scan,
     Sort,
     Union_,
@@ -101,6 +103,13 @@ def _limit(plan: Planner, operator: Limit) -> Block:
         counts.append(max(block.count - operator.offset, 0))
     return msgspec.structs.replace(
         block, count=min(counts, default=None), offset=block.offset + operator.offset
+    )
+
+
+def _sample(plan: Planner, operator: Sample) -> Block:
+    """Rows are drawn once: who asks for them again is refused before, with the reason."""
+    raise NonDeterministicError(
+        f"operator {operator.id}, Sample, would draw other rows; the job has to have stored them"
     )
 
 
@@ -215,5 +224,6 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Except: _set_operation(exp.except_),
     Sort: _sort,
     Limit: _limit,
+    Sample: _sample,
 }
 """Operator class to what builds its query."""

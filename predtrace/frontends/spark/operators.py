@@ -46,9 +46,7 @@ UNSUPPORTED: dict[str, str] = {
 }
 """Plan node classes known to be refused, with the reason and the way out."""
 
-NON_DETERMINISTIC = {
-    "Sample": "which rows a sample takes is up to the run",
-}
+NON_DETERMINISTIC: dict[str, str] = {}
 """Plan node classes whose rows another run need not repeat."""
 
 

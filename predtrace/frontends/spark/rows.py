@@ -95,6 +95,22 @@ def _sort(translation: Translation, prepared: Prepared) -> Translated:
     return finish(translation, prepared, operator, (below,))
 
 
+@translates("Sample", to="Sample", keeps_columns=True)
+def _sample(translation: Translation, prepared: Prepared) -> Translated:
+    (below,) = prepared.inputs
+    given = prepared.node.fields
+    operator = ops.Sample(
+        id=translation.next_node,
+        input=below.node,
+        lower=float(given["lowerBound"]),
+        upper=float(given["upperBound"]),
+        with_replacement=given["withReplacement"],
+        seed=given.get("seed"),
+        origin=origin_of(prepared.node.handle),
+    )
+    return finish(translation, prepared, operator, (below,))
+
+
 @translates(
     "Repartition",
     "RepartitionByExpression",

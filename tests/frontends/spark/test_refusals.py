@@ -44,7 +44,6 @@ NON_DETERMINISTIC = {
     "SELECT k FROM t WHERE rand(1) > 0.5": "Rand",
     "SELECT uuid() FROM t": "Uuid",
     "SELECT monotonically_increasing_id() FROM t": "MonotonicallyIncreasingID",
-    "SELECT * FROM t TABLESAMPLE (10 PERCENT)": "Sample",
 }
 COLLATED = {
     "SELECT g COLLATE UTF8_LCASE FROM t": "UTF8_LCASE",
