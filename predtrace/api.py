@@ -34,8 +34,8 @@ _READINGS = {**{reading: (reading,) for reading in (MINIMAL, WHOLE)}, BOTH: (MIN
 def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace:
     """Read a pipeline: a Spark DataFrame, or SQL text (over the active session's tables).
 
-    Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError for what
-    cannot be traced, SourceError for sources that cannot be told apart or read.
+    Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError if the pipeline cannot be
+    traced, SourceError if sources cannot be read or distinguished.
     """
     return Trace(front_end_of(pipeline).read(pipeline, spark))
 
@@ -55,7 +55,7 @@ class Trace:
 
     @property
     def call_sites(self) -> Mapping[int, Origin]:
-        """Where in the user's code the operators came from, by id, as far as it is known."""
+        """The lines of the user's code that operators came from, by operator id, where known."""
         return self._pipeline.call_sites
 
     @property
@@ -65,7 +65,7 @@ class Trace:
 
     @property
     def inference_seconds(self) -> float:
-        """What inferring the ``minimal`` plan took."""
+        """Seconds that inferring the ``minimal`` plan took."""
         self.plan(MINIMAL)
         return self._seconds[MINIMAL]
 
@@ -83,7 +83,7 @@ class Trace:
         return self._plans[reading]
 
     def explain(self, aggregates: str = MINIMAL) -> Explanation:
-        """Per operator the predicates and the verdict, and what is stored and why.
+        """For each operator its predicates and verdict; what is stored, and why.
 
         With ``both`` the plan for ``minimal`` is shown.
         """
@@ -103,15 +103,13 @@ class Trace:
     ) -> JobHandle:
         """Run the pipeline once and keep in `store` what lineage needs.
 
-        `keep` is ``inline`` (intermediates are stored on the way), ``late`` (the
-        pipeline runs untouched; they are stored in the background afterwards: call
-        `JobHandle.wait` before stopping Spark) or ``none`` (nothing but the output is
-        stored: questions are answered by replay, and
-        `JobHandle.build_intermediates` can make up for it later).
-        `aggregates` says which readings of min and max can be asked for later:
-        ``minimal``, ``whole`` or ``both``. `fingerprint` is ``quick`` or ``full``: what
-        questions compare of the sources' content (a sample, or all bytes). Raises
-        StoreError if the store cannot be written, SourceError if a source changed since the
+        `keep` says when intermediate results are stored. ``inline``: during the run. ``late``: in
+        the background, after an untouched run (call `JobHandle.wait` before stopping Spark).
+        ``none``: only the output is stored; questions are answered by replay, and
+        `JobHandle.build_intermediates` can store the rest later. `aggregates` says which readings
+        of min and max questions may use: ``minimal``, ``whole`` or ``both``. `fingerprint` says
+        which bytes of the sources later questions compare: ``quick`` (a sample) or ``full`` (all).
+        Raises StoreError if the store cannot be written, SourceError if a source changed since the
         pipeline was read; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
@@ -140,16 +138,16 @@ class Trace:
         aggregates: str = MINIMAL,
         fingerprint: str = QUICK,
     ) -> JobHandle:
-        """Keep the pipeline in `store` as a job that ran before; nothing is run.
+        """Keep the pipeline in `store` as a job that ran before, without running it.
 
-        Questions are answered from the sources, which must still be what the job read:
-        they are taken as they are now. Raises NonDeterministicError for a pipeline that
-        reads the clock, since it would not be the pipeline that ran.
+        Questions are answered from the sources as they are now, which must not have changed since
+        the job ran. Raises NonDeterministicError for a pipeline that reads the clock, since it
+        would not be the pipeline that ran.
         """
         if self._pipeline.time_dependent:
             raise NonDeterministicError(
-                "the pipeline reads the current date or time, which was another when it ran; "
-                "write the values of that time in their place"
+                "the pipeline reads the current date or time, which was different when it ran; "
+                "replace it by the value of that time"
             )
         return self.run(
             store, keep=NONE, aggregates=aggregates, keep_output=False, fingerprint=fingerprint

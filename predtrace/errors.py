@@ -8,7 +8,7 @@ from predtrace.text.printable import one_line
 class PredTraceError(Exception):
     """Base of all errors that predtrace raises on purpose.
 
-    Its text is one line, whatever is in the names and values that it quotes.
+    Its text is one line, even if quoted names and values have line breaks.
     """
 
     def __str__(self) -> str:
@@ -20,7 +20,7 @@ class UnsupportedOperatorError(PredTraceError):
 
 
 class NonDeterministicError(PredTraceError):
-    """The pipeline has a part whose result another run need not repeat."""
+    """The pipeline has a part whose result another run may not repeat."""
 
 
 class TargetError(PredTraceError):
@@ -52,7 +52,7 @@ class ArrayLineageError(PredTraceError):
 
 
 class LineageLostWarning(UserWarning):
-    """Cells of a tracked array have become plain numbers, whose lineage is not recorded."""
+    """Cells of a tracked array became plain numbers, whose lineage is not recorded."""
 
 
 class ArrayFormatError(StoreError):

@@ -1,8 +1,8 @@
-"""Operator graphs as SQL over relations of one's own, beside what predtrace makes of them.
+"""Operator graphs as SQL over the caller's own relations.
 
-For harnesses and experiments that compute with a job's graph themselves: `plan_query` compiles
-a node for a `Dialect`, `duckdb_relation` and `spark_frame` give a job's sources to put
-below it, each row with its number if asked for. Columns go by their physical names.
+This module is for harnesses and experiments that run a job's graph themselves. `plan_query`
+compiles a node for a `Dialect`. `duckdb_relation` and `spark_frame` give a job's sources as its
+inputs, on request with row numbers. Columns have their physical names.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def duckdb_relation(
     """A source's columns under their physical names, as Spark reads them; `row` is the number.
 
     Rows are numbered file after file, as `RowNumbers` does. Raises EngineError for files that
-    DuckDB reads otherwise than Spark, or whose rows were not counted.
+    DuckDB reads differently from Spark, or whose rows were not counted.
     """
     branches = []
     for part, start in _files(source):
@@ -78,7 +78,8 @@ def duckdb_relation(
 def spark_frame(
     session: SparkSession, source: Source, columns: Sequence[Column], row: Column | None = None
 ) -> DataFrame:
-    """The same in a Spark session, as a DataFrame. Raises EngineError for all but Parquet."""
+    """The same in a Spark session, as a DataFrame. Raises EngineError for formats except
+    Parquet."""
     from functools import reduce
 
     from pyspark.sql import functions as f

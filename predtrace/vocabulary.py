@@ -1,6 +1,6 @@
-"""The words that users say and read: modes, engines, labels, what to keep, readings.
+"""The words for modes, engines, labels, what to keep, and readings of min and max.
 
-Enumerations are what the command line offers, each with its help; elsewhere words are plain
+The command line offers the enumerations, each word with its help. Elsewhere the words are plain
 strings, as the API takes them.
 """
 
@@ -16,7 +16,7 @@ SUPERSET = "superset"
 
 
 class Mode(StrEnum):
-    """How the answer is computed; auto takes what is there."""
+    """How the answer is computed; auto takes the fastest mode that is available."""
 
     auto = "auto"
     indexed = "indexed"

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Lineage:
     """The answer to a lineage question: source rows for each scan, computed when read.
 
-    `mode` and `engine` say how it is computed, `notes` what else is to know (why another
-    engine was not used, or that a target was taken on trust).
+    `mode` and `engine` say how it is computed. `notes` say more, such as why another engine was not
+    used, or that a target was taken on trust.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Lineage:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else is to know; reading rows may add to it (an index that turns out damaged)."""
+        """Remarks on the answer; reading rows may add some (an index turns out to be damaged)."""
         return tuple(self._notes)
 
     @property
@@ -76,17 +76,17 @@ class Lineage:
 
     @property
     def passes(self) -> int | None:
-        """How many passes over the value sets a refinement took; None in other modes.
+        """The number of passes over the value sets in a refinement; None in other modes.
 
-        Known once some rows were read.
+        It is known once some rows were read.
         """
         return self._question.evaluation.passes
 
     @property
     def source_reads(self) -> dict[str, int]:
-        """How many scans of each source answering for all scans of the pipeline takes.
+        """How often each source is scanned to answer for all scans of the pipeline.
 
-        One for each scan's rows; more for what is replayed or refined before.
+        Once for the rows of each scan; more often if something is replayed or refined first.
         """
         requests = [request for scan in self._scans for request in scan.requests]
         if self._question.looks_up(requests):
@@ -102,7 +102,7 @@ class Lineage:
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds that the steps took so far."""
+        """The seconds that each step has taken so far."""
         return dict(self._question.timings)
 
     @property
@@ -121,7 +121,7 @@ class Lineage:
     @property
     @reads_deep_trees
     def target_rows(self) -> int:
-        """How many different output rows the targets are; 0 if none is in the output."""
+        """The number of different output rows that the targets name; 0 if none is in the output."""
         return int(self._question.targets.rows.num_rows)
 
     @property
@@ -132,7 +132,7 @@ class Lineage:
         return tuple(number for number in range(self._given) if number not in found)
 
     def __iter__(self) -> Iterator[ScanRows]:
-        """The scans, as `scans` has them."""
+        """The same scans as `scans`."""
         return iter(self._scans)
 
     def __getitem__(self, table: str) -> SourceRows:
@@ -183,19 +183,19 @@ class Lineage:
     ) -> CellLineage:
         """The source cells that cells of an output column were made of, in the one target row.
 
-        `positions` are those asked about, from 0 (tuples for arrays of arrays, negative ones
-        from the end); all without. The row is computed again on Spark (see docs/cells.md).
-        Beyond aggregates all cells of the arrays count, and the answer is a ``superset``.
-        Raises TargetError for a column that is not there, ArrayLineageError for positions
-        that are none, EngineError for sources without row numbers, NonDeterministicError if
-        another run need not give the row, SourceError if a source changed.
+        `positions` count from 0, negative ones from the end; arrays of arrays take tuples. Without
+        `positions` the answer is for all cells. The row is computed again on Spark (see
+        docs/cells.md). Beyond aggregates all cells of the arrays count, and the answer is a
+        ``superset``. Raises TargetError for an unknown column, ArrayLineageError for positions out
+        of range, EngineError for sources without row numbers, NonDeterministicError if another run
+        may not give the row, SourceError if a source changed.
         """
         from predtrace.lineage.cells import ask_cells
 
         return ask_cells(self._question, self._scans, self._traced, column, positions, spark)
 
     def _absence(self) -> str:
-        """That targets are not in the output, if so; Spark is not asked only to show it."""
+        """A remark if targets are not in the output; it starts no query on Spark."""
         if "targets" not in vars(self._question) and self.engine == SPARK:
             return ""
         try:
@@ -216,7 +216,7 @@ class Lineage:
 
     @reads_deep_trees
     def explain(self) -> str:
-        """How the answer comes about: mode, engine, files, predicates, reasons of the labels."""
+        """How the answer is computed: mode, engine, files, predicates, reasons for the labels."""
         lines = [f"mode {self.mode}, engine {self.engine}, label {self.label}"]
         lines += [f"note: {one_line(note)}" for note in self.notes]
         if self.passes is not None:

@@ -1,4 +1,4 @@
-"""Asking a job a lineage question: what is asked is checked, then the mode answers."""
+"""Asking a job a lineage question: checks the question, then lets the mode answer."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def ask(
 ) -> Lineage:
     """The lineage of a target in a job whose stored results lie in `folder`.
 
-    Checks names, types, sources and that the engine can answer; rows are computed when
-    they are read. Raises TargetError, SourceError, EngineError or PredTraceError, each
-    naming the thing and the way out.
+    Checks names, types, sources and that the engine can answer; rows are computed when they are
+    read. Raises TargetError, SourceError, EngineError or PredTraceError; each names the problem and
+    the way out.
     """
     check_engine(engine)
     plan = choose_plan(job, aggregates)

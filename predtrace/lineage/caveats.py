@@ -1,4 +1,4 @@
-"""What an answer is told with, of a job's record and of where its files lie."""
+"""Caveats of an answer: what the job's record lacks, and files that lie elsewhere."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from predtrace.jobs.model import Job, Source
 from predtrace.jobs.snapshot import links_out
 
 _UNSEALED = (
-    "the job was saved without checksums: damage to its stored results shows only where their "
+    "the job was saved without checksums: damage to its stored results is noticed only if their "
     "sizes differ"
 )
 _UNSET = (
-    "the job was saved without all of its settings: those of the session that asks are taken, "
-    "by DuckDB Spark's defaults"
+    "the job was saved without all of its settings: Spark uses the settings of the asking session, "
+    "DuckDB uses Spark's defaults"
 )
 _UNSAMPLED = (
-    "the job was saved without fingerprints of its sources: a change of them shows only in sizes "
+    "the job was saved without fingerprints of its sources: changes are noticed only by sizes "
     "and times"
 )
 
 
 def unrecorded(job: Job) -> list[str]:
-    """Notes on what the record of an earlier version does not have."""
+    """Notes on what the record of an earlier version lacks."""
     results = [item.result for item in job.intermediates]
     results += [] if job.output is None else [job.output]
     files = [file for source in job.sources for file in source.files]
@@ -37,7 +37,7 @@ def unrecorded(job: Job) -> list[str]:
 
 
 def elsewhere(sources: Sequence[Source]) -> list[str]:
-    """Notes on files that lie elsewhere than the record says."""
+    """Notes on files that do not lie where the record says."""
     found = ((source, links_out(source)) for source in sources)
     return [
         f"source {source.name}: {links[0]}, outside of its paths"

@@ -23,8 +23,8 @@ Position = tuple[int, ...]
 class SourceCells:
     """The cells of one column of one scan.
 
-    `rows` gives them by source row; None stands for all cells of all lineage rows of the scan.
-    Where a column is no array its value is the one cell ``()``.
+    `rows` gives the cells by source row; None stands for all cells of all lineage rows of the scan.
+    The value of a column that is not an array is the one cell ``()``.
     """
 
     def __init__(self, scan: ScanRows, column: str, rows: Mapping[RowId, Cells] | None) -> None:
@@ -34,13 +34,13 @@ class SourceCells:
 
     @property
     def everything(self) -> bool:
-        """Whether these are all cells of all of the scan's lineage rows, without listing them."""
+        """Whether all cells of all lineage rows of the scan count; they are then not listed."""
         return self.rows is None
 
     def positions(self) -> dict[RowId, list[Position]]:
-        """The cells' positions by source row, in order.
+        """The positions of the cells by source row, in order.
 
-        Raises PredTraceError where all cells of the rows count: they are not listed.
+        Raises PredTraceError if all cells of the rows count: they are not listed.
         """
         if self.rows is None:
             raise PredTraceError(
@@ -79,7 +79,7 @@ class SourceCells:
 class CellLineage:
     """The cells of source columns that cells of an output column were made of.
 
-    `label` is ``precise`` or ``superset``; `reasons` say what made it a superset.
+    `label` is ``precise`` or ``superset``; `reasons` say why it is a superset.
     """
 
     def __init__(self, column: str, sources: Sequence[SourceCells], reasons: Sequence[str]) -> None:
@@ -89,13 +89,13 @@ class CellLineage:
 
     @property
     def label(self) -> str:
-        """The label of all sources."""
+        """The label for all sources together."""
         return SUPERSET if self.reasons else PRECISE
 
     def source(self, table: str, column: str, occurrence: int | None = None) -> SourceCells:
         """The cells of one source column; `table` may be an alias, as in `Lineage.scan`.
 
-        Raises PredTraceError if the output column was not made of it, or of several scans' columns.
+        Raises PredTraceError if no scan's column of that name, or more than one, is in the answer.
         """
         named = [cells for cells in self.sources if cells.scan.table == table]
         named = named or [cells for cells in self.sources if cells.scan.alias == table]

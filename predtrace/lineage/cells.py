@@ -42,7 +42,7 @@ Found = dict[tuple[int, int], dict[RowId, list[Cells]]]
 
 
 class _Answer(NamedTuple):
-    """What is known of the answer whose cells are asked for."""
+    """The lineage answer whose cells are asked for."""
 
     question: Question
     scans: Sequence[ScanRows]
@@ -58,7 +58,7 @@ def ask_cells(
 ) -> CellLineage:
     """The source cells behind cells of column `name` in the question's only target row.
 
-    `scans` are the answer's; `traced` keeps, by column, what was computed for it. See
+    `scans` are the scans of the answer. `traced` keeps the computed results by column. See
     `Lineage.cells`.
     """
     answer = _Answer(question, scans)
@@ -66,10 +66,10 @@ def ask_cells(
     graph = OperatorGraph(job.graph, job.root)
     column = _named(graph.output(), name, exact=job.settings.case_sensitive)
     if column not in bindable(graph.output()):
-        raise TargetError(f"{name} holds maps, whose values no question can be about")
+        raise TargetError(f"{name} holds maps; cells of maps cannot be asked for")
     if targets.rows.num_rows != 1:
         raise PredTraceError(
-            f"cells are those of one output row, and the answer is for {targets.rows.num_rows}; "
+            f"cells are asked for one output row, and the answer is for {targets.rows.num_rows}; "
             "ask for the lineage of one"
         )
     (target,) = targets.rows.to_pylist()
@@ -84,7 +84,7 @@ def ask_cells(
         ways = derivations(graph, column)
     except NotDerivable as reason:
         return _everything(answer, graph, column, f"operator {reason.node}: {reason}")
-    # A constant has no sources to be computed again from; the row may be of its branch alone.
+    # A constant has no sources to replay it from; the row may come from its branch alone.
     constant = not all(way.origins for way in ways)
     ways = tuple(way for way in ways if way.origins)
     _check(answer, ways)
@@ -114,7 +114,7 @@ def _named(columns: Sequence[Column], name: str, *, exact: bool) -> Column:
 
 
 def _without_positions(columns: Sequence[Column], column: Column) -> str:
-    """That a column is no array, and which are."""
+    """An error for a column that is not an array; it names the array columns."""
     arrays = ", ".join(c.name for c in columns if depth(c.type)) or "none"
     return (
         f"{column.name} ({type_name(column.type)}) has no cells at positions: cells are the "
@@ -154,7 +154,7 @@ def _collect(traced: TracedRow, column: Column, asked: Cells, found: Found) -> N
 
 
 def _rows(answer: _Answer, way: Derivation, spark: SparkSession | None) -> Iterator[TracedRow]:
-    """The target row as often as the way gives it, with what it is made of."""
+    """The target row, once for each time that the way yields it, with the rows it is made of."""
     from predtrace.engines.spark.rows import local_path
 
     plan = _replay(way, set(way.origins.values()))
@@ -178,7 +178,7 @@ def _sources_read(answer: _Answer) -> dict[str, Source]:
 
 
 def _check(answer: _Answer, ways: Sequence[Derivation]) -> None:
-    """Raise for sources that changed since the job, or whose rows cannot be told."""
+    """Raise for sources that changed since the job ran, or whose rows have no numbers."""
     sources = _sources_read(answer)
     check_sources(list(sources.values()))
     scans = {scan for way in ways for scan in way.origins.values()}
@@ -187,14 +187,14 @@ def _check(answer: _Answer, ways: Sequence[Derivation]) -> None:
         if scan.node in scans and not source.has_row_numbers:
             raise EngineError(
                 f"source {scan.table} is {source.format}, which has no row numbers to tell "
-                "whose cells they are; keep the source as Parquet"
+                "the cells' rows; keep the source as Parquet"
             )
 
 
 class _Replay(NamedTuple):
-    """A derivation's graph with witnesses; `carried` moreover has the `identities` of scans.
+    """A derivation's graph with witnesses; `carried` also has the `identities` of scans.
 
-    `told` are columns with the same values as these, to be read.
+    `told` are columns that have the same values and can be read.
     """
 
     graph: OperatorGraph
@@ -205,7 +205,7 @@ class _Replay(NamedTuple):
     output: tuple[Column, ...]
 
     def link(self, answer: _Answer) -> ReplayedLink:
-        """How to compute the target row again."""
+        """The replay that computes the target row again."""
         target = bindable(self.output)
         lookup = conjunction(*(same(c, Param(0, c.id, c.name, c.type)) for c in target))
         told = [column for found in self.told.values() for column in (found.file, found.row)]
@@ -246,7 +246,7 @@ def _under(graph: OperatorGraph, more: Sequence[Assignment]) -> OperatorGraph:
 
 
 def _with_witnesses(way: Derivation) -> tuple[OperatorGraph, dict[WitnessKey, Column]]:
-    """The derivation's graph with witnesses computed beside the steps and passed on to the top."""
+    """The derivation's graph; it computes witnesses beside the steps and passes them to the top."""
     graph = way.graph
     taken = (column.id for node in graph.top_down() for column in graph.output(node))
     numbers = itertools.count(1 + max(taken, default=0))

@@ -1,4 +1,4 @@
-"""A question whose names and types are checked, and what of its job can be used for it."""
+"""A question with checked names and types, and the usable stored results of its job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class QuestionContext(NamedTuple):
-    """What was asked, checked: the plan has the labels for these targets."""
+    """A checked question; its plan has the labels for these targets."""
 
     job: Job
     folder: Path
@@ -34,10 +34,10 @@ class QuestionContext(NamedTuple):
 
 
 def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str]) -> Job:
-    """The job as far as its stored results are as they were written; notes say what is not.
+    """The job with those stored results that are as they were written; notes name the others.
 
-    ``auto`` does without intermediate results if one that the plan looks up is damaged. Raises
-    StoreError if the output is, or an intermediate result that the mode asks for.
+        ``auto`` ignores all intermediate results if one that the plan looks up is damaged. Raises
+        StoreError if the output is damaged, or an intermediate result that the mode needs.
     """
     if job.output is not None:
         check_stored(job.output, folder)
@@ -55,7 +55,7 @@ def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str
 
 
 def choose_plan(job: Job, aggregates: str | None) -> LineagePlan:
-    """The job's plan for a reading of min and max; without one, minimal if it is there.
+    """The job's plan for a reading of min and max; by default ``minimal`` if the job has it.
 
     Raises PredTraceError for a reading that the job was not run for, unless the pipeline
     has no group whose lineage depends on it.
@@ -78,7 +78,7 @@ def choose_plan(job: Job, aggregates: str | None) -> LineagePlan:
 
 
 def readings_differ(job: Job) -> bool:
-    """Whether some group has only min and max, so that the readings of them can differ."""
+    """Whether some group has only min and max, so that the two readings can differ."""
     return any(
         isinstance(operator, GroupBy)
         and operator.aggregations

@@ -1,4 +1,5 @@
-"""Which engine answers: DuckDB where that is exact, else Spark, in the user's session or an own."""
+"""The choice of an engine: DuckDB where that is exact, else Spark, in the user's session or a new
+one."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def check_engine(engine: str) -> None:
-    """Raise EngineError for the name of no engine."""
+    """Raise EngineError if no engine has this name."""
     if engine not in list(Engines):
         raise EngineError(f"there is no engine {engine!r}; use one of {words(Engines)}")
 
@@ -40,8 +41,8 @@ def choose_engine(
 ) -> tuple[Engine, list[str]]:
     """The engine to answer with, and notes on why it is not DuckDB.
 
-    `output` is where targets are looked up. ``auto`` is DuckDB where that is exact, else
-    Spark. Raises EngineError if DuckDB is asked for and cannot answer exactly.
+    Targets are looked up in `output`. ``auto`` is DuckDB where that is exact, else Spark. Raises
+    EngineError if DuckDB is asked for and cannot answer exactly.
     """
     check_engine(engine)
     if engine == SPARK:
@@ -61,7 +62,7 @@ def engine_for(
     engine: str,
     spark: SparkSession | None,
 ) -> tuple[Engine, str | None]:
-    """The engine that computes results again, and why it is not DuckDB (if it might be)."""
+    """The engine that computes results again; if DuckDB was a candidate, why it was not chosen."""
     check_engine(engine)
     if engine == SPARK:
         return _spark_engine(spark), None
@@ -94,7 +95,7 @@ def _duckdb_problem(
     if found is not None:
         return found
     try:
-        # What the files really hold shows only when they are opened.
+        # The files have to be opened to see what they really hold.
         nothing = Targets(target_table([], []), (), False)
         engine.open(nothing, job.settings).check(list(requests.values()))
     except EngineError as error:

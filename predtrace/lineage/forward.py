@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class Reached:
     """The output rows that source rows reach, by their numbers in the output.
 
-    `label` is the weakest of the scans': with ``superset`` there may be rows too many.
-    `complete` says whether the index covers all output rows; if not, others may be reached.
+    `label` is the weakest label of the scans: with
+    ``superset`` there may be rows too many. `complete` says whether the index covers all output
+    rows; if not, others may be reached.
     """
 
     def __init__(
@@ -54,11 +55,11 @@ class Reached:
         return self._numbers
 
     def count(self) -> int:
-        """How many output rows."""
+        """The number of output rows."""
         return len(self._numbers)
 
     def to_arrow(self, limit: int | None = None) -> pa.Table:
-        """The rows (some `limit` of them), under the output's column names."""
+        """The rows (or any `limit` of them), under the output's column names."""
         found: pa.Table = self._output().take(self._numbers[:limit])
         return found
 
@@ -82,7 +83,7 @@ def forward(
     engine: str = AUTO,
     spark: SparkSession | None = None,
 ) -> Reached:
-    """What the rows of a scan reach: those that satisfy `where`, or `rows` by number.
+    """The output rows that rows of a scan reach: rows that satisfy `where`, or `rows` by number.
 
     See `JobHandle.forward`; `output` gives the job's output as an Arrow table.
     """
@@ -124,7 +125,7 @@ def _refuse_left_out(job: Job, index: JobIndex, scans: Sequence[Scan]) -> None:
 def _given_rows(source: Source, rows: Any) -> Ints:
     """Numbers, or a table of `file` and `row`, as one range of numbers.
 
-    Raises TargetError for what is neither, and for numbers that the source does not have.
+    Raises TargetError for anything else, and for numbers that the source does not have.
     """
     import pyarrow as pa
 
@@ -145,7 +146,7 @@ def _given_rows(source: Source, rows: Any) -> Ints:
 
 
 def _checked_rows(source: Source, rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
-    """Rows given by file and row, if the source has them all; else raises TargetError."""
+    """Rows given by file and row. Raises TargetError unless the source has all of them."""
     import pyarrow as pa
 
     if not {FILE, ROW} <= set(rows.schema.names):
@@ -160,7 +161,7 @@ def _checked_rows(source: Source, rows: pa.Table | pa.RecordBatch) -> pa.Table |
     for found in given.group_by(FILE).aggregate([(ROW, "min"), (ROW, "max")]).to_pylist():
         file, low, high = found[FILE], found[f"{ROW}_min"], found[f"{ROW}_max"]
         if file not in counts:
-            raise TargetError(f"{file} is no file of source {source.name}")
+            raise TargetError(f"{file} is not a file of source {source.name}")
         if not 0 <= low <= high < counts[file]:
             has = f"rows 0 to {counts[file] - 1}" if counts[file] else "no rows"
             raise TargetError(f"{file} has {has}, and no row {low if low < 0 else high}")
@@ -170,10 +171,10 @@ def _checked_rows(source: Source, rows: pa.Table | pa.RecordBatch) -> pa.Table |
 def _selected_rows(
     job: Job, source: Source, where: str, engine: str, spark: SparkSession | None
 ) -> Ints:
-    """The numbers of the source rows that satisfy a predicate, which an engine finds."""
+    """The numbers of the source rows that satisfy a predicate; an engine finds them."""
     from msgspec.structs import replace
 
-    # What ids a source's columns have is not said; as a scan's they must differ.
+    # A source's columns may have any ids; a scan's columns need different ones.
     columns = tuple(replace(column, id=place) for place, column in enumerate(source.columns, 1))
     specs = check_target(where, columns, job.settings, of=f"source {source.name}")
     (predicate,) = specs.predicates

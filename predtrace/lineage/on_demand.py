@@ -1,4 +1,4 @@
-"""What inference finds out for a job whose results were not stored; remembered by plan."""
+"""Inference on demand, for jobs whose results were not stored; remembered by plan."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from pushdown.operators import Operator, Scan
 
 
 def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
-    """What pushing down alone selects, whatever it loses."""
+    """The scans' predicates by pushdown alone, whatever precision it loses."""
     return _inferred_naive(job.graph, job.root, aggregates)
 
 
 def replays_of_plan(job: Job, plan: LineagePlan) -> dict[int, Replay]:
-    """How to do without the plan's intermediates, by binding."""
+    """The replays that stand in for the plan's intermediate results, by binding."""
     found = _inferred_replays(job.graph, job.root, plan, scan_rows(job))
     return {replay.binding: replay for replay in found}
 
 
 def refinement(job: Job, aggregates: str) -> RefinedPlan:
-    """How to refine the lineage of the job's targets."""
+    """The refinement of the lineage of the job's targets."""
     return _inferred_refinement(job.graph, job.root, aggregates, scan_rows(job))
 
 
 def with_scans(plan: LineagePlan, scans: Sequence[ScanLineage]) -> LineagePlan:
-    """The plan with other predicates and labels; which rows must be there is known of the plan."""
+    """The plan with other predicates and labels; which scans must have rows is taken from the
+    plan."""
     contributing = {scan.node for scan in plan.scans if scan.contributes}
     return msgspec.structs.replace(
         plan,
@@ -42,7 +43,8 @@ def with_scans(plan: LineagePlan, scans: Sequence[ScanLineage]) -> LineagePlan:
 
 
 def scan_rows(job: Job) -> tuple[tuple[int, float], ...]:
-    """The rows of every scan, by node; guessed from bytes where the job did not count them."""
+    """The number of rows of every scan, by node; guessed from bytes if the job did not count
+    them."""
     rows = {
         source.name: sum(
             file.size / BYTES_A_ROW if file.rows is None else file.rows for file in source.files
@@ -77,7 +79,7 @@ def _inferred_replays(
     plan: LineagePlan,
     rows: tuple[tuple[int, float], ...],
 ) -> tuple[Replay, ...]:
-    # Finding them takes the solver, which a question to stored results does without.
+    # This needs the solver, which questions to stored results do not load.
     from predtrace.inference.replay import infer_replays
 
     return infer_replays(OperatorGraph(operators, root), plan, dict(rows))

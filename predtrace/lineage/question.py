@@ -1,4 +1,4 @@
-"""What the scans of an answer share: the target rows, and what selects their source rows."""
+"""The common part of an answer's scans: the target rows, and what selects their source rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from predtrace.jobs.model import Job
 
 
 class Question(ABC):
-    """One question: its target rows, read when first needed, and how their rows are found.
+    """One question: its target rows, read when first needed, and how their lineage is found.
 
-    `trusted` says that targets are taken as given. `timings` collects the seconds that steps
-    took.
+    `trusted` says that targets are taken as given. `timings` collects the seconds of each step.
     """
 
     def __init__(
@@ -30,7 +29,7 @@ class Question(ABC):
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Add what the block takes to `timings[step]`."""
+        """Add the seconds that the block takes to `timings[step]`."""
         started = time.perf_counter()
         try:
             yield
@@ -40,23 +39,23 @@ class Question(ABC):
 
     @cached_property
     def targets(self) -> Targets:
-        """The target rows, full output rows."""
+        """The target rows: full output rows."""
         with of_record(self.job.id), self.timed("find the target rows"):
             return self._find_targets()
 
     @property
     @abstractmethod
     def answered_by(self) -> str:
-        """The name of the engine, or of what takes the place of one."""
+        """The name of the engine, or ``index``."""
 
     @property
     @abstractmethod
     def evaluation(self) -> Answering:
-        """What selects rows."""
+        """The evaluation that selects rows."""
 
     @abstractmethod
     def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
-        """Whether counting the rows, and their ids, leave the sources alone."""
+        """Whether row counts and row ids are found without reading the sources."""
 
     @abstractmethod
     def selecting(self, requests: Sequence[ScanRequest]) -> Sequence[ScanRequest]:

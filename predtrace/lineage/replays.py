@@ -20,9 +20,9 @@ from symbolic.expr import Column, Expr, column_ids
 def replayed_output(
     job: Job, graph: OperatorGraph, columns: tuple[Column, ...], lookup: Expr
 ) -> ReplayedLink:
-    """The output rows that a lookup selects, computed again; params are those of the target.
+    """The output rows that a lookup selects, computed again; its params are the target's.
 
-    Raises NonDeterministicError if another run need not give the same output.
+    Raises NonDeterministicError if another run may not give the same output.
     """
     from predtrace.inference.replay import sufficient
 
@@ -46,10 +46,10 @@ def replayed_with_identities(
     lookup: Expr,
     identities: dict[int, Identity],
 ) -> ReplayedLink:
-    """The rows of a graph's root that a lookup selects, beside the source rows they are made of.
+    """The rows of a graph's root that a lookup selects, with the source rows they are made of.
 
-    `carried` is the graph with the identities of scans carried up to its root. Params are
-    those of the target. Raises NonDeterministicError if another run need not give the same.
+    `carried` is the graph with the identities of scans carried up to its root. The lookup's params
+    are the target's. Raises NonDeterministicError if another run may not give the same rows.
     """
     from predtrace.inference.replay import sufficient
 
@@ -107,12 +107,12 @@ def restricted(
     kept: OperatorGraph | None = None,
     looked_up: Mapping[int, frozenset[int]] | None = None,
 ) -> dict[int, ScanRequest]:
-    """What scans must give; only columns that the graph `kept` has, or a condition reads.
+    """The requests for scans, with only the columns that the graph `kept` has or a condition reads.
 
-    `looked_up` are the columns that lineage will be looked up by, for scans whose rows are
-    taken before anything else is computed.
+    `looked_up` are the columns by which lineage will be looked up, for scans whose rows are fetched
+    before anything else is computed.
     """
-    # Inference takes the solver to be there, which a question to stored results is not.
+    # Inference loads the solver, which questions to stored results do not need.
     from predtrace.inference.replay import unapplied, without_null_tests
 
     requests = {}
@@ -122,7 +122,8 @@ def restricted(
         first = looked_up is not None and scan.id in looked_up
         predicate = restriction.predicate if first else unapplied(graph, restriction)
         if not restriction.memberships:
-            # With them it tells that no NULL meets a NULL, which makes plain joins of them.
+            # Joins with value sets need the tests: without NULLs they are plain joins, not
+            # null-safe ones.
             predicate = without_null_tests(predicate)
         columns = scan.columns
         if kept is not None:
@@ -140,7 +141,7 @@ def restricted(
 def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
     """Raise NonDeterministicError if computing a node again may give other rows.
 
-    Whether limits do, and sums of integers as doubles, engines find out.
+    Engines decide about limits, and about sums of integers as doubles.
     """
     from predtrace.inference.repeating import unrepeatable
 

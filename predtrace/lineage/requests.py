@@ -1,4 +1,4 @@
-"""What an engine is asked for a scan."""
+"""The requests that an engine gets for scans."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ def scan_request(job: Job, scan: Scan, predicate: Expr, link: Link) -> ScanReque
 
 
 def bare_requests(job: Job, graph: OperatorGraph) -> dict[int, ScanRequest]:
-    """The scans as requests that select nothing: their rows are known otherwise."""
+    """Requests without predicates: the scans' rows are known in another way."""
     return {scan.id: scan_request(job, scan, FALSE, TargetLink()) for scan in graph.scans()}
 
 
 def linked_requests(
     job: Job, graph: OperatorGraph, scans: Sequence[ScanLineage], links: Mapping[int, Link]
 ) -> dict[int, ScanRequest]:
-    """The scans with their lineage predicates, bound by the links of their bindings, by node."""
+    """Requests with the scans' lineage predicates, bound by the links of their bindings, by
+    node."""
     by_node = {lineage.node: lineage for lineage in scans}
     return {
         scan.id: scan_request(

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class SourceRows:
-    """Source rows of an answer: those that one scan, or several of a table, contribute.
+    """Source rows of an answer: the rows that one scan, or several scans of a table, contribute.
 
-    Rows are physical: equal ones stay apart. With several targets every result has the
-    column ``target`` first: the target's position in the list given, from 0. Every read
-    checks that the source is still what the job read, and raises SourceError if not;
-    counts and row ids that are looked up in an index do not read it.
+    Rows are physical: equal rows stay apart. With several targets every result has the column
+    ``target`` first: the target's position in the list given, from 0. Every read checks that the
+    source is still as the job read it, and raises SourceError if not. Counts and row ids from an
+    index do not read the source.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SourceRows:
 
     @cached_property
     def _read(self) -> Sequence[Source]:
-        """The sources that the rows, and what they are looked up with, are read from."""
+        """The sources of the rows, and of the rows by which they are looked up."""
         scans = (scan for link in links_of(self._requests) for scan in scans_of(link))
         found = {scan.source.name: scan.source for scan in (*self._requests, *scans)}
         return tuple(found.values())
@@ -93,7 +93,7 @@ class SourceRows:
 
     @reads_deep_trees
     def count(self) -> int:
-        """How many rows; decodes only the columns that the predicate reads."""
+        """The number of rows; decodes only the columns that the predicate reads."""
         with self._reading("count", values=False) as rows:
             found = rows.count()
         if not found:
@@ -102,7 +102,7 @@ class SourceRows:
 
     @reads_deep_trees
     def head(self, n: int = 20, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some n of the rows, as an Arrow table. Raises TargetError if n is no such number."""
+        """Any n of the rows, as an Arrow table. Raises TargetError unless n is a number from 0."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise TargetError(f"head takes a number of rows, 0 or more, not {n!r}")
         with self._reading("read") as rows:
@@ -136,10 +136,10 @@ class SourceRows:
 
     @reads_deep_trees
     def to_spark(self, spark: SparkSession) -> DataFrame:
-        """The rows as a lazy Spark DataFrame, whatever engine the question was asked on.
+        """The rows as a lazy Spark DataFrame, whichever engine the question was asked on.
 
-        It belongs to a session of its own, with the job's settings: it can be joined with the
-        frames of `spark`, but a temporary view of it is not among the views of `spark`.
+        It belongs to a new session with the job's settings. It can be joined with the frames of
+        `spark`, but a temporary view of it is not among the views of `spark`.
         """
         from predtrace.engines.spark.engine import SparkEngine
 
@@ -153,7 +153,7 @@ class SourceRows:
 
     @reads_deep_trees
     def row_ids(self) -> pa.Table:
-        """Where the rows lie: `file` (a local path) and `row`, from 0 in the file.
+        """The places of the rows: `file` (a local path) and `row`, from 0 in the file.
 
         Raises EngineError for formats without row numbers (all but Parquet).
         """
@@ -171,7 +171,7 @@ class SourceRows:
             rows.write_parquet(Path(folder))
 
     def _refuse_missing(self, rows: pa.Table) -> None:
-        """Raise SourceError if a target has no row among these, and must have one."""
+        """Raise SourceError if a target has none of these rows but must have one."""
         import pyarrow.compute as pc
 
         if not self._contributes:
@@ -182,20 +182,20 @@ class SourceRows:
             self._refuse_nothing(())
 
     def _refuse_nothing(self, answered: Collection[int]) -> None:
-        """Raise SourceError if a target that was found is not among those `answered`."""
+        """Raise SourceError if a target that was found is not among the `answered` targets."""
         if not self._contributes or self._question.trusted:
             return
         found = set(self._question.targets.rows.column("target").to_pylist())
         if found - set(answered):
             raise SourceError(
-                f"every output row comes from some row of {self.name}, but for a row that was "
-                f"found in the output there is none: {self.name}, or a stored result, is not what "
-                "the job read and wrote; run the pipeline again"
+                f"every output row comes from some row of {self.name}, but there is none for a row "
+            f"that was found in the output: {self.name}, or a stored result, is not what "
+            "the job read and wrote; run the pipeline again"
             )
 
     @reads_deep_trees
     def query_sql(self) -> str:
-        """The query that the engine runs for the rows, to read."""
+        """The query that the engine runs for the rows, for people to read."""
         with of_record(self._question.job.id):
             return self._rows.sql()
 
@@ -229,15 +229,15 @@ class ScanRows(SourceRows):
 
     @property
     def requests(self) -> tuple[ScanRequest, ...]:
-        """What an engine is asked for the rows."""
+        """The requests to an engine for the rows."""
         return self._requests
 
     @reads_deep_trees
     def predicate_sql(self) -> str:
-        """The lineage predicate over the source's columns, as SQL to read.
+        """The lineage predicate over the source's columns, as SQL for people to read.
 
-        Values of the bound row stand in it if there is one such row, else they show as
-        columns of ``bound``: the target rows, or the rows of a stored intermediate.
+        If one row binds its params, it has that row's values. Otherwise it has columns of
+        ``bound``: the target rows, or the rows of a stored intermediate result.
         """
         with of_record(self._question.job.id):
             return self._question.evaluation.predicate_sql(self._requests[0])

@@ -1,4 +1,4 @@
-"""Stored intermediate results as links: whose rows bind the predicates below them."""
+"""Stored intermediate results as links: their rows bind the predicates below them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def stored_link(
 
 
 def missing_intermediates(job: Job, plan: LineagePlan) -> tuple[Intermediate, ...]:
-    """The intermediates of the plan that the job has not stored."""
+    """The intermediate results of the plan that the job has not stored."""
     there = {item.binding for item in job.intermediates if item.aggregates == plan.aggregates}
     return tuple(item for item in plan.intermediates if item.binding not in there)

@@ -24,7 +24,7 @@ MODES: dict[str, Mode] = {mode.name: mode for mode in _ALL}
 
 
 def mode_named(name: str) -> Mode:
-    """The mode of this name. Raises PredTraceError for one that there is not."""
+    """The mode of this name. Raises PredTraceError for an unknown name."""
     if name not in MODES:
         raise PredTraceError(f"there is no mode {name!r}; use one of {words(Modes)}")
     return MODES[name]

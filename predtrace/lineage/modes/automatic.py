@@ -11,7 +11,7 @@ from predtrace.vocabulary import AUTO
 
 
 class AutomaticMode(Mode):
-    """Takes what is there, fastest first."""
+    """Takes the fastest mode that is available."""
 
     @property
     def name(self) -> str:
@@ -19,7 +19,7 @@ class AutomaticMode(Mode):
         return AUTO
 
     def answer(self, context: QuestionContext, notes: list[str]) -> Lineage:
-        """The answer of the mode chosen, which the notes name, with the reason."""
+        """The answer of the chosen mode; the notes name the mode and the reason."""
         if has_index(context):
             looked_up = indexed_answer(context, notes, strict=False)
             if looked_up is not None:

@@ -1,4 +1,4 @@
-"""What a mode of answering is."""
+"""The protocol of modes of answering."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Mode(ABC):
 
     @abstractmethod
     def answer(self, context: QuestionContext, notes: list[str]) -> Lineage:
-        """The lazy answer; `notes` are told with it, and get what else is to know.
+        """The lazy answer; it comes with `notes`, to which it may add.
 
         Raises PredTraceError (TargetError, SourceError, EngineError, StoreError,
-        NonDeterministicError) where the job cannot be asked in this mode.
+        NonDeterministicError) if the job cannot be asked in this mode.
         """

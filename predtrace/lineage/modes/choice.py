@@ -1,4 +1,4 @@
-"""Which mode reads the sources best, where there is no row-id index."""
+"""The choice of a mode for jobs without a row-id index."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from predtrace.vocabulary import PRECISE
 
 
 def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
-    """The mode to answer in without a row-id index, and why.
+    """The mode for a question without a row-id index, and why.
 
-    It looks up what is stored, else replays: both are precise, and looking up reads less. It
-    refines where that is precise, too, and a replay would compute results much larger than
-    the sources.
+    It is ``stored`` if all results are stored, else ``replayed``: both are precise, and ``stored``
+    reads less. It is ``refined`` if that is precise, too, and a replay would compute results much
+    larger than the sources.
     """
     missing = missing_intermediates(job, plan)
     if not plan.intermediates:
@@ -45,6 +45,6 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
 
 
 def _joins_are_large(job: Job, missing: Sequence[Intermediate]) -> bool:
-    """Whether replaying is expected to give many times the rows that refining would read."""
+    """Whether a replay is expected to give many times the rows that refinement would read."""
     read = 2 * sum(rows for _, rows in scan_rows(job))
     return any((item.estimated_rows or 0.0) > MUCH_LARGER * read for item in missing)

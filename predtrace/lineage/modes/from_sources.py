@@ -1,4 +1,4 @@
-"""Modes that select lineage in the sources: what they share."""
+"""The common part of the modes that select lineage in the sources."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class SourceMode(Mode):
 
     @abstractmethod
     def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
-        """The plan with the scans' predicates and labels as the mode has them."""
+        """The plan with the mode's predicates and labels of scans."""
 
     @abstractmethod
     def requests(
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
-        """What to ask an engine for each scan, by node.
+        """The request to an engine for each scan, by node.
 
-        Raises NonDeterministicError if a replay would not repeat what the job did.
+        Raises NonDeterministicError if a replay may not repeat what the job did.
         """
 
     def answer(self, context: QuestionContext, notes: list[str]) -> Lineage:
-        """The answer from the sources, and from stored results that are as they were written."""
+        """The answer from the sources and from undamaged stored results."""
         there = usable(context.job, context.folder, context.plan, self.name, notes)
         self.refuse(there, context.plan)
         return self.answer_with(there, context, notes)
@@ -88,7 +88,7 @@ def _question(
         notes.append("the output was not kept: the target is taken on trust")
         return EngineQuestion(engine, job, lambda: targets, trusted=True)
     if job.output is None:
-        notes.append("the output was not kept: the target is looked for in a replay of it")
+        notes.append("the output was not kept: the target is looked up in a replay of it")
     read = {scan.table for scan in context.graph.scans()}
     replayed = [source for source in job.sources if source.name in read]
 
@@ -100,7 +100,7 @@ def _question(
 
 
 def _output(context: QuestionContext) -> OutputOf | None:
-    """Where to look the targets up; None for complete rows of an output that was not kept."""
+    """The output to look targets up in; None for complete rows of an output that was not kept."""
     job, graph = context.job, context.graph
     if job.output is not None:
         return stored_output(job.output, context.folder)
@@ -110,7 +110,7 @@ def _output(context: QuestionContext) -> OutputOf | None:
         refuse_unrepeatable(graph, job.root)
     except NonDeterministicError as error:
         raise TargetError(
-            f"the job did not keep its output, and another run need not give the same ({error}); "
+            f"the job did not keep its output, and another run may not give the same ({error}); "
             "give every column of the row, or run again with keep_output=True"
         ) from error
     return lambda columns, predicate: replayed_output(job, graph, columns, predicate)

@@ -23,7 +23,7 @@ from predtrace.vocabulary import AUTO, INDEXED
 
 
 class IndexedMode(Mode):
-    """Row numbers from the index; what it leaves out is refused."""
+    """Takes row numbers from the index, and refuses what the index leaves out."""
 
     @property
     def name(self) -> str:
@@ -67,9 +67,9 @@ def stored_index(job: Job, folder: Path, aggregates: str) -> JobIndex | None:
 def indexed_answer(context: QuestionContext, notes: list[str], *, strict: bool) -> Lineage | None:
     """The answer from the job's index.
 
-    Where the index does not cover the target, or cannot be read, the answer is None and a
-    note says why; with `strict` that is an error. What the index leaves out of a target that
-    it covers is answered without it; with `strict` it is refused.
+    If the index does not cover the target, or cannot be read, the answer is None and a note says
+    why; with `strict` that is an error. Scans that the index leaves out for a covered target are
+    answered without it; with `strict` they are refused.
     """
     try:
         index = _index_for(context)
@@ -135,7 +135,7 @@ class IndexQuestion(Question):
 
     @property
     def evaluation(self) -> Answering:
-        """The look-up."""
+        """The lookup in the index."""
         return self._lookup
 
     def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
@@ -143,7 +143,7 @@ class IndexQuestion(Question):
         return self._lookup.holds(requests)
 
     def selecting(self, requests: Sequence[ScanRequest]) -> Sequence[ScanRequest]:
-        """The requests of the mode that answers without the index."""
+        """The requests of the mode that would answer without the index."""
         return self._lookup.ordinary.of(requests)
 
     def _found_targets(self) -> IndexedTargets:

@@ -1,4 +1,4 @@
-"""Mode ``naive``: pushing down alone, whatever it loses; to compare with."""
+"""Mode ``naive``: pushdown alone, whatever precision it loses; for comparison."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class NaiveMode(SourceMode):
         return NAIVE
 
     def refuse(self, job: Job, plan: LineagePlan) -> None:
-        """Nothing need be stored."""
+        """Never refuses: nothing needs to be stored."""
 
     def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
-        """The plan with the scans as pushing down alone leaves them."""
+        """The plan with the predicates and labels of pushdown alone."""
         return with_scans(plan, naive_scans(job, plan.aggregates))
 
     def requests(
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
-        """Scans whose predicates target rows bind."""
+        """Requests for the scans, bound by target rows."""
         return linked_requests(job, graph, naive_scans(job, plan.aggregates), {0: TargetLink()})

@@ -28,20 +28,20 @@ class RefinedMode(SourceMode):
         return REFINED
 
     def refuse(self, job: Job, plan: LineagePlan) -> None:
-        """Nothing need be stored."""
+        """Never refuses: nothing needs to be stored."""
 
     def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
-        """The plan with the scans as refinement leaves them."""
+        """The plan with the predicates and labels of refinement."""
         return with_scans(plan, refinement(job, plan.aggregates).scans)
 
     def requests(
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
-        """Scans whose rows have values that are in their value sets."""
+        """Requests for the scans' rows whose values are in the value sets."""
         refined = refinement(job, plan.aggregates)
         target = TargetLink()
         sets = set_requests(job, graph, refined.sets, target)
-        # A scan may have columns that the target has, too: the set's get ids of their own.
+        # A scan and the target may share columns: the columns of the set get ids of their own.
         first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
         requests = {}
         for found in refined.sets:

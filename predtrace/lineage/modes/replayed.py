@@ -19,7 +19,7 @@ from symbolic.expr import column_ids
 
 
 class ReplayedMode(SourceMode):
-    """The predicates are bound by target rows and by rows that are computed again."""
+    """Target rows and rows computed again bind the predicates."""
 
     @property
     def name(self) -> str:
@@ -27,16 +27,16 @@ class ReplayedMode(SourceMode):
         return REPLAYED
 
     def refuse(self, job: Job, plan: LineagePlan) -> None:
-        """Nothing need be stored; what another run need not repeat is refused by `requests`."""
+        """Never refuses: nothing needs to be stored. `requests` refuses unrepeatable operators."""
 
     def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
-        """The plan itself."""
+        """The unchanged plan."""
         return plan
 
     def requests(
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
-        """Scans whose predicates replayed rows bind."""
+        """Requests for the scans, bound by target rows and replayed rows."""
         return linked_requests(job, graph, plan.scans, _replayed_links(job, graph, plan))
 
 

@@ -16,7 +16,7 @@ from pushdown.graph import OperatorGraph
 
 
 class StoredMode(SourceMode):
-    """The predicates are bound by target rows and by rows of stored results."""
+    """Target rows and rows of stored results bind the predicates."""
 
     @property
     def name(self) -> str:
@@ -24,7 +24,7 @@ class StoredMode(SourceMode):
         return STORED
 
     def refuse(self, job: Job, plan: LineagePlan) -> None:
-        """Every intermediate of the plan must be there."""
+        """Refuses unless every intermediate result of the plan is stored."""
         missing = missing_intermediates(job, plan)
         if missing:
             numbers = ", ".join(str(item.binding) for item in missing)
@@ -35,11 +35,11 @@ class StoredMode(SourceMode):
             )
 
     def labelled(self, job: Job, plan: LineagePlan) -> LineagePlan:
-        """The plan itself."""
+        """The unchanged plan."""
         return plan
 
     def requests(
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
-        """Scans whose predicates stored rows bind."""
+        """Requests for the scans, bound by target rows and stored rows."""
         return linked_requests(job, graph, plan.scans, stored_links(job, plan, folder))
