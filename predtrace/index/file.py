@@ -2,9 +2,9 @@
 
     "PJ"  version  crc32 and length of the head  head (MessagePack)  blocks
 
-The head names the job, says what the index covers and cost, and how long each block is. First
-come the groupings (per output row the number of its group, a chunked column), then per scan
-a row index from groups to source rows; and, where turning that round takes long, its inverse.
+The head names the job, and says what the index covers, what it cost, and how long each block is.
+The groupings come first (for each output row the number of its group, a chunked column). Then each
+scan has a row index from groups to source rows and, if inverting that takes long, its inverse.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ ENVELOPE = BinaryEnvelope(
 )
 
 _LONG_RUN = 256
-"""Rows of a run, in the mean, from which on it pays to copy run by run."""
+"""The mean number of rows of a run from which on copying run by run pays off."""
 
 MOST_TURNED = 1 << 20
-"""Pairs up to which the inverse is made when it is first asked for, in less than 0.1 s."""
+"""Up to so many pairs the inverse is made when it is first asked for, in less than 0.1 s."""
 
 
 class ScanEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What the index holds of a scan: the lengths of its blocks, the number of its grouping.
+    """The index's entry for a scan: the lengths of its blocks, the number of its grouping.
 
     `pairs` counts pairs of groups and source rows; `links` pairs of output and source rows.
     """
@@ -62,7 +62,7 @@ class ScanEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What is known of an index without reading it.
+    """The facts about an index that are known without reading it.
 
     `rows` are all output rows, `covered` those with entries; `seconds` is what building took.
     """
@@ -104,10 +104,10 @@ class ScanIndex:
         return self._forth.rows_of(self._groups.of(outputs))
 
     def pairs_of(self, targets: Ints, outputs: Ints) -> tuple[Ints, Ints]:
-        """Per pair of a target and one of its output rows, the target and source rows.
+        """For pairs of a target and an output row of it: pairs of the target and a source row.
 
-        Pairs come in the order of the pairs given, the source rows of each sorted. They may
-        come repeatedly.
+        Results come in the order of the given pairs, with the source rows of each pair sorted. They
+        may repeat.
         """
         groups = self._groups.of(outputs)
         wanted = distinct(groups)
@@ -122,7 +122,7 @@ class ScanIndex:
         return self._groups.members(self._back.rows_of(rows))
 
     def check(self) -> None:
-        """Read all of it. Raises ArrayFormatError if a part is damaged."""
+        """Read all blocks. Raises ArrayFormatError if one is damaged."""
         for index in (self._forth, self._stored_back):
             if index is not None:
                 index.pairs()
@@ -148,7 +148,7 @@ def _runs(rows: Ints, begins: Ints, ends: Ints) -> Ints:
 
 
 class Grouping:
-    """Per output row the number of its group; -1 where the index does not cover the row."""
+    """The number of the group of each output row; -1 if the index does not cover the row."""
 
     def __init__(self, column: ChunkedColumn) -> None:
         self._column = column
@@ -173,8 +173,8 @@ class Grouping:
 class JobIndex:
     """An index file, opened.
 
-    Raises ArrayFormatError if the bytes are no index, are truncated, damaged, or of a newer
-    version; damaged blocks are noticed when they are read.
+    Raises ArrayFormatError if the bytes are not an index, are truncated, damaged, or of a newer
+    version. Damaged blocks are noticed when they are read.
     """
 
     def __init__(self, data: memoryview, where: str) -> None:
@@ -207,7 +207,7 @@ class JobIndex:
         return self.head.covered == self.head.rows
 
     def check(self) -> None:
-        """Read all of it. Raises ArrayFormatError if a part is damaged."""
+        """Read all blocks. Raises ArrayFormatError if one is damaged."""
         for grouping in self._groupings:
             _ = grouping.all
         for scan in self._scans.values():
@@ -221,7 +221,7 @@ class JobIndex:
 
 
 class ScanBlocks(msgspec.Struct, frozen=True, kw_only=True):
-    """A scan's part of an index in the making."""
+    """A scan's part of an index that is being built."""
 
     node: int
     grouping: int
@@ -243,10 +243,10 @@ def write_index(
     scans: Iterable[ScanBlocks],
     started: float,
 ) -> JobIndex:
-    """Write a job's index, in one step: a reader finds the old one, if any, or the new one.
+    """Write a job's index atomically: a reader finds the old index, if any, or the new index.
 
-    `groupings` give per output row its group; `started` is when building began (of
-    ``time.perf_counter``). Raises StoreError if it cannot be written.
+    `groupings` have the group of each output row; `started` is the ``time.perf_counter`` at which
+    building began. Raises StoreError if it cannot be written.
     """
     columns = [write_column(groups) for groups in groupings]
     parts = [(scan, scan.forth.to_bytes(), scan.back) for scan in scans]
@@ -299,7 +299,7 @@ def open_index(path: Path) -> JobIndex:
 
 @lru_cache(maxsize=8)
 def _opened(path: str, inode: int, modified: int, size: int) -> JobIndex:
-    """An index that was read before is at hand as long as its file stays as it is."""
+    """The index in a file, remembered until the file changes."""
     return JobIndex(mapped(path), path)
 
 

@@ -1,9 +1,9 @@
-"""Which values of a target row decide what a scan answers.
+"""The values of a target row that decide the answer for a scan.
 
-All that an answer for a scan knows of the target is the params of binding 0 in the
-predicates on the way to it. Output rows that agree in these columns have the same answer,
-so the pass that builds an index asks once for each group of such rows, and the group's row
-numbers are stored once. Rows of a global subquery have no params: there is one group.
+An answer for a scan depends on the target only through the params of binding 0 in the predicates on
+the way to the scan. Output rows that agree in these columns have the same answer. So the pass that
+builds an index asks once for each group of such rows, and stores the group's row numbers once. A
+global subquery has no such params: there is one group.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from symbolic.expr import Expr, params_of
 
 
 def deciding_columns(request: ScanRequest) -> frozenset[int]:
-    """The output columns (ids) whose values decide which rows the request selects."""
+    """The ids of the output columns whose values decide which rows the request selects."""
     return frozenset(param.column for param in params_of(*_bound_by_target(request)))
 
 
 def _bound_by_target(request: ScanRequest) -> Iterator[Expr]:
-    """The predicates whose params the target row gives values to."""
+    """The predicates that have params of the target row."""
     link = request.link
     if isinstance(link, TargetLink):
         yield request.predicate

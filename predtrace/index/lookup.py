@@ -1,9 +1,9 @@
 """Lineage questions answered from a job's row-id index.
 
-Targets are found in the kept output by their values, their source rows' numbers in the
-index; neither takes an engine. The sources are read only when rows are asked for: then an
-engine fetches them by number, after the sources were compared with the job's snapshot.
-What the index does not hold is answered as without it, unless the index was asked for.
+Targets are found in the kept output by their values, and the numbers of their source rows in the
+index; neither needs an engine. The sources are read only when rows are asked for: they are compared
+with the job's snapshot, and then an engine fetches the rows by number. Scans that the index does
+not hold are answered without it, unless the index was asked for.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STRETCH = 1 << 17
-"""Rows that are read together: about a row group."""
+"""The number of rows that are read together: about a row group."""
 _CONSIDERED = 1 << 17
-"""Row numbers among which the first rows to be shown are chosen."""
+"""The number of row numbers from which the first rows to show are chosen."""
 
 
 class Ordinary:
-    """The answer as it is without an index, made when it is first needed.
+    """The answer without an index, made when it is first needed.
 
-    `requests` are those of all scans, by node; `engine` answers them.
+    `requests` has the request of each scan, by node; `engine` answers them.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Ordinary:
 
     @cached_property
     def requests(self) -> dict[int, ScanRequest]:
-        """What to ask an engine for each scan, by node."""
+        """The request to an engine for each scan, by node."""
         return self._find_requests()
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine that answers these."""
+        """The engine that answers these requests."""
         return self._choose_engine(self.requests)
 
     def of(self, requests: Sequence[ScanRequest]) -> list[ScanRequest]:
@@ -72,10 +72,10 @@ class Ordinary:
 
 
 class IndexLookup:
-    """One question to an index: `strict` says to refuse what the index does not hold.
+    """One question to an index; `strict` refuses scans that the index does not hold.
 
-    `targets` gives the target rows with their places in the output, `reader` the engine that
-    fetches a source's rows by number. `notes` are those of the answer.
+    `targets` returns the target rows with their places in the output, `reader` the engine that
+    fetches a source's rows by number. `notes` are the notes of the answer.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class IndexLookup:
     def _is_readable(self, rows: IndexRows) -> bool:
         """Look the rows up; False, with a note, if that part of the index is damaged.
 
-        Where the index was asked for, that raises ArrayFormatError.
+        If the index was asked for, damage raises ArrayFormatError.
         """
         try:
             rows.count()
@@ -146,7 +146,7 @@ class IndexLookup:
         return self.ordinary.engine.open(self.targets, self.job.settings)
 
     def predicate_sql(self, request: ScanRequest) -> str:
-        """Where the row numbers come from: there is no predicate."""
+        """A text that names the index, since there is no predicate."""
         if self.holds([request]):
             return f"row numbers of {Path(self.index.where).name}"
         return self._without_index.predicate_sql(*self.ordinary.of([request]))
@@ -174,11 +174,11 @@ class IndexRows:
         return normalized(*joined_pairs(pairs))
 
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return len(self._found[1])
 
     def row_ids(self) -> pa.Table:
-        """Per row `file` (dictionary encoded) and `row`."""
+        """The `file` (dictionary encoded) and `row` of each row."""
         return self._ids(None)
 
     def _ids(self, limit: int | None) -> pa.Table:
@@ -196,7 +196,7 @@ class IndexRows:
         yield from self.row_ids().to_batches()
 
     def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some `limit` of the rows."""
+        """Any `limit` of the rows."""
         return self._fetched(limit).to_arrow(columns)
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -227,11 +227,11 @@ class IndexRows:
 
 
 def close_together(numbers: Ints, limit: int) -> Ints:
-    """Places of `limit` row numbers that are near each other, in their order.
+    """The places of `limit` row numbers that are near each other, in their order.
 
-    Reading a row decodes pages of its row group: rows scattered over all of a source cost up
-    to a row group each. Stretches of the source that have most of the rows come first; of equal
-    ones the first.
+    Reading a row decodes pages of its row group, so rows scattered over a source cost up to a row
+    group each. The stretches of the source with most of the rows come first; among equal stretches
+    the first one.
     """
     if len(numbers) <= limit or limit >= _CONSIDERED:
         return np.arange(min(len(numbers), limit))

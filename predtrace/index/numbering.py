@@ -1,7 +1,7 @@
-"""One range of numbers for the rows of a source: file after file, as the job's snapshot lists them.
+"""One range of numbers for the rows of a source, file after file in the order of the snapshot.
 
-The number of a row is that in its file (``file_row_number`` in DuckDB, ``_metadata.row_index``
-in Spark) plus the rows of the files before.
+The number of a row is its number in its file (``file_row_number`` in DuckDB,
+``_metadata.row_index`` in Spark) plus the number of rows in the files before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RowNumbers:
     def of(self, ids: pa.Table | pa.RecordBatch) -> Ints:
         """The numbers of rows given by ``file`` (a path) and ``row`` (from 0 in the file).
 
-        Raises EngineError for a file that is none of the source's.
+        Raises EngineError for a file that is not one of the source's.
         """
         rows: Ints = np.asarray(ids.column(ROW).to_numpy(), np.int64)
         if len(self._paths) < 2 or not len(rows):
@@ -60,7 +60,7 @@ class RowNumbers:
         known = pc.index_in(files.dictionary.cast(pa.string()), value_set=pa.array(self._paths))
         if known.null_count:
             strange = files.dictionary.filter(known.is_null())[0]
-            raise EngineError(f"{strange} is no file of source {self._source.name}")
+            raise EngineError(f"{strange} is not a file of source {self._source.name}")
         numbers: Ints = known.to_numpy().astype(np.int64)[files.indices.to_numpy()]
         return numbers
 

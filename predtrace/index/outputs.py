@@ -38,7 +38,7 @@ class Output:
         return int(self.rows.num_rows)
 
     def groups(self, columns: Sequence[int], within: Ints | None = None) -> tuple[Ints, Ints]:
-        """Groups of rows (of those in `within`) that agree in the columns with these ids.
+        """Groups of rows (among the rows `within`) that agree in the columns with these ids.
 
         Returns the number of every row's group, from 0 in the order of first rows (-1 for
         rows that are not in `within`), and every group's first row.
@@ -51,9 +51,10 @@ class Output:
         return groups, chosen[firsts]
 
     def find(self, wanted: pa.Table) -> tuple[Ints, Ints]:
-        """The rows that have the values of a wanted row; `wanted` may have some of the columns.
+        """The rows that have the values of a wanted row; `wanted` may have only some of the
+        columns.
 
-        Returns pairs: the number of the wanted row, and that of the output row; sorted.
+        Returns sorted pairs: the number of the wanted row and the number of the output row.
         """
         one = wanted.num_rows == 1
         parts = [self._find_one(wanted)] if one else list(self._find_many(wanted))
@@ -62,7 +63,8 @@ class Output:
         return np.repeat(np.arange(len(parts)), lengths), rows
 
     def _find_one(self, wanted: pa.Table) -> Ints:
-        """The rows with its values: by one column, then by the others among what is left."""
+        """The rows with its values: found by one column, then by the others among the remaining
+        rows."""
         found = np.arange(len(self))
         rows = self.rows
         for name in wanted.column_names:
@@ -71,7 +73,7 @@ class Output:
         return found
 
     def _find_many(self, wanted: pa.Table) -> Iterator[Ints]:
-        """The same for many rows: their groups among the output rows that may be wanted."""
+        """The same for many rows: groups them together with the output rows that may match."""
         import pyarrow as pa
 
         found, rows = self._candidates(wanted)
@@ -107,13 +109,13 @@ class Output:
 def read_output(
     folder: str, columns: tuple[Column, ...], recorded: tuple[StoredFile, ...] = ()
 ) -> Output:
-    """The output stored in a job's folder. Stored results never change, so it is kept."""
+    """The output stored in a job's folder. Stored results never change, so it is cached."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([target_schema(columns).field(physical_name(c.id)) for c in columns])
     parts = [
-        # Spark's INT96 timestamps go beyond what nanoseconds can say.
+        # Spark's INT96 timestamps exceed the range of nanoseconds.
         pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read(schema.names).cast(schema)
         for file in stored_files(folder, recorded)
     ]
@@ -142,7 +144,7 @@ def grouped(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[Ints, Ints]:
 
 
 def _codes(column: pa.ChunkedArray) -> Ints:
-    """A number per value, the same for equal ones."""
+    """A number for each value; equal values have the same number."""
     import pyarrow as pa
 
     plain = _comparable(column)
@@ -175,7 +177,7 @@ def _comparable(column: pa.ChunkedArray) -> Any:
 
 
 def _equals(column: pa.ChunkedArray, wanted: pa.ChunkedArray) -> Any:
-    """Which values of a column equal the only one of another (flags)."""
+    """Flags: which values of a column equal the only value of another column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -193,7 +195,7 @@ def _equals(column: pa.ChunkedArray, wanted: pa.ChunkedArray) -> Any:
 
 
 def _hashables(column: pa.ChunkedArray) -> list[Hashable]:
-    """Values of a nested column; times in them as numbers, for Python has not all of them."""
+    """Values of a nested column, with times as numbers, since Python lacks some of them."""
     return [_hashable(value) for value in column.cast(_countable(column.type)).to_pylist()]
 
 
@@ -211,7 +213,7 @@ def _countable(data_type: pa.DataType) -> pa.DataType:
 
 
 def _hashable(value: Any) -> Hashable:
-    """A value that equals just those of equal lists and records."""
+    """A hashable value; equal lists and records, and only these, have equal values."""
     if isinstance(value, Mapping):
         return tuple((name, _hashable(part)) for name, part in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What an index holds and costs, beside plain row-id indexes."""
+"""What an index holds and costs, compared with plain row-id indexes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PLAIN = 4
 class ScanSummary(msgspec.Struct, frozen=True):
     """One scan of an index: pairs of output and source rows, and the bytes they take.
 
-    `plain_bytes` is what they take as in Smoke: lists of four-byte row numbers, one per
-    output row and one per source row, with the place where each begins.
+    `plain_bytes` is the size as in Smoke: lists of four-byte row numbers, one list per output row
+    and one per source row, with the place where each list begins.
     """
 
     scan: str
@@ -25,9 +25,10 @@ class ScanSummary(msgspec.Struct, frozen=True):
 
 
 class IndexSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """An index: how many output rows it covers, of how many; `seconds` is what building took.
+    """An index: the number of output rows, and how many it covers; `seconds` is the time of
+    building.
 
-    `there` says that it was there already, and that nothing was built.
+    `there` says that it existed already, and that nothing was built.
     """
 
     job: str
@@ -41,12 +42,12 @@ class IndexSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def plain_bytes(self) -> int:
-        """What plain row-id indexes take."""
+        """The size of plain row-id indexes."""
         return sum(scan.plain_bytes for scan in self.scans)
 
 
 def summary(job: Job, index: JobIndex, *, there: bool = False) -> IndexSummary:
-    """What a job's index holds and costs; `there` says that it was there already."""
+    """What a job's index holds and costs; `there` says that it existed already."""
     head = index.head
     names = {
         operator.id: f"{operator.table}[{operator.occurrence}]"

@@ -22,7 +22,7 @@ def output_of(job: Job, folder: Path) -> Output:
     """The job's output rows. Raises PredTraceError if they were not kept or are gone."""
     if job.output is None:
         raise PredTraceError(
-            f"job {job.id} did not keep its output, whose rows an index numbers; run again with "
+            f"job {job.id} did not keep its output, which an index needs; run again with "
             "keep_output=True"
         )
     check_stored(job.output, folder)
@@ -36,7 +36,7 @@ def output_rows(
 ) -> tuple[Ints, Ints]:
     """The output rows that targets name: pairs of a target's number and a row's number.
 
-    `engine` is called for targets that are predicates, which only an engine evaluates.
+    `engine` is called only for targets that are predicates: an engine evaluates them.
     """
     if all(spec.predicate is None for spec in specs.targets):
         return joined_pairs([_by_values(output, alike) for alike in specs.by_columns])
@@ -51,7 +51,7 @@ def output_rows(
 
 
 def _by_values(output: Output, alike: Sequence[TargetSpec]) -> tuple[Ints, Ints]:
-    """Targets that give the same columns, found by these."""
+    """Targets that give the same columns, found by these columns."""
     keys = alike[0].values
     columns = [column for column in output.columns if column.id in keys]
     given = target_table(columns, [(each.number, each.values) for each in alike])
@@ -67,7 +67,7 @@ def joined_pairs(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 class IndexedTargets(Targets):
-    """Target rows with their places in the output: target ``numbers[n]`` is row ``places[n]``."""
+    """Target rows with their places in the output: target ``numbers[n]`` has row ``places[n]``."""
 
     def __init__(self, output: Output, numbers: Ints, places: Ints, numbered: bool) -> None:
         import pyarrow as pa

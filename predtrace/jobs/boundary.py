@@ -1,7 +1,7 @@
-"""Where what a job's record says is put to use: what goes wrong there is told as one error.
+"""The boundary where a job's record is used: failures there become one clear error.
 
-Records come from files. What is checked when one is read does not show all nonsense: a call
-with too few arguments, say, shows when it is compiled.
+Records come from files. The checks on reading do not find all nonsense: a call with too few
+arguments, say, is noticed only when it is compiled.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from predtrace.errors import JobFormatError, PredTraceError
 
 @contextmanager
 def of_record(job_id: str) -> Iterator[None]:
-    """Raise JobFormatError for an error that none of the layers below foresees."""
+    """Raise JobFormatError for an error that the layers below do not foresee."""
     try:
         yield
     except (PredTraceError, OSError, MemoryError, RecursionError):
         raise
     except Exception as error:
         raise JobFormatError(
-            f"job {job_id} could not be put to use ({type(error).__name__}: {error}): its record "
+            f"job {job_id} could not be used ({type(error).__name__}: {error}): its record "
             "does not make sense, or this is a defect of predtrace (--debug, or the error's cause, "
             "shows where); run the pipeline again"
         ) from error

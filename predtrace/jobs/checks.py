@@ -1,7 +1,7 @@
-"""What must hold of a job's record beyond the types of its fields.
+"""Checks of a job's record beyond the types of its fields.
 
-A record is data from elsewhere: what it names is there, its paths stay where they may, and what
-it has put in force is of kinds that are known.
+A record is untrusted data. What it names must exist, its paths must stay where they are allowed,
+and the formats, options and settings that it puts in force must be known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 1 << 48
 
 
 def check_record(job: Job) -> None:
-    """What must hold beyond the types of the fields. Raises Malformed."""
+    """Check what must hold beyond the types of the fields. Raises Malformed."""
     for check in (
         _check_graph,
         _check_settings,
@@ -51,7 +51,7 @@ def _check_graph(job: Job) -> None:
 def _check_settings(job: Job) -> None:
     for key in job.settings.conf:
         if key not in SAVED:
-            raise Malformed(f"the setting {key!r} is none of those that jobs are answered under")
+            raise Malformed(f"the setting {key!r} is not among the settings that jobs keep")
 
 
 def _check_sources(job: Job) -> None:
@@ -76,9 +76,9 @@ def _check_sources(job: Job) -> None:
 
 
 def check_marks(job: Job) -> None:
-    """Older files do not say whether a mark join's NULL rule is that of NOT IN.
+    """Refuse old files that do not say whether a mark join has the NULL rule of NOT IN.
 
-    Raises Malformed for a job that would need it.
+    Raises Malformed for a job whose answers depend on it.
     """
     for operator in job.graph:
         for term in conjuncts(operator.condition) if isinstance(operator, MarkJoin) else ():
@@ -144,6 +144,6 @@ def _check_numbers(job: Job) -> None:
         for value in () if numbers is None else numbers.values:
             if value.column not in columns or value.output not in output:
                 raise Malformed(
-                    f"column {value.column} is said to be the output's {value.output}, and one of "
+                    f"column {value.column} is recorded as the output's {value.output}, but one of "
                     "them does not exist"
                 )

@@ -5,10 +5,10 @@ The file is one JSON object::
     {"format": "predtrace job", "schema": 4, "sha256": "…",
      "body": {"nodes": [...], "job": {...}}}
 
-`nodes` is a flat list of all expressions and data types, equal ones once, arguments
-before the calls that use them; every other place holds an index into it. So deep
-predicates need no deep recursion, and subterms that many predicates share cost nothing.
-`sha256` is the checksum of the bytes of `body`.
+`nodes` is a flat list of all expressions and data types, each of them once, with arguments before
+the calls that use them. Every other place holds an index into it. So deep predicates need no deep
+recursion, and subterms shared by many predicates cost nothing. `sha256` is the checksum of the
+bytes of `body`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from symbolic.types import DataType
 
 FORMAT = "predtrace job"
 SCHEMA = 4
-"""2 added stored tables that number output rows, 3 checksums of stored files and settings, and
-the matches of mark joins, 4 front ends."""
+"""Schema 2 added stored tables that number output rows; 3 checksums of stored files, settings, and
+the matches of mark joins; 4 front ends."""
 _TELLS_MATCHES = 3
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 
@@ -99,8 +99,8 @@ def encode_job(job: Job) -> bytes:
 def decode_job(data: bytes, where: str) -> Job:
     """The job that `encode_job` wrote.
 
-    `where` names the file in errors. Raises JobFormatError if the file is no job, is
-    truncated or changed, was written by a newer predtrace, or does not make sense.
+    `where` names the file in errors. Raises JobFormatError if the file is not a job, is truncated
+    or changed, was written by a newer predtrace, or does not make sense.
     """
     schema, body = ENVELOPE.open(data, where)
     try:
@@ -121,7 +121,7 @@ def _decode_body(body: Any) -> Job:
     nodes: list[msgspec.Struct] = []
 
     def get(index: int) -> msgspec.Struct:
-        # Only nodes before the present one exist yet: the list cannot have cycles.
+        # Only earlier nodes exist yet: the list cannot have cycles.
         if not 0 <= index < len(nodes):
             raise Malformed(f"there is no node {index} before this place")
         return nodes[index]

@@ -1,8 +1,8 @@
 """How each kind of struct field is written to JSON and read back, derived from its annotation.
 
-Expressions and data types are *nodes*: a field that holds one holds its index in the
-file's flat node list. All other structs are written in place. Reading checks every
-value against the annotation, so that nothing of the wrong type gets into a job.
+Expressions and data types are *nodes*: a field stores a node as its index in the file's flat node
+list. All other structs are written in place. Reading checks every value against the annotation, so
+no value of the wrong type gets into a job.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ADDED_LATER = {
     "EngineSettings": frozenset({"conf"}),
     "Job": frozenset({"front_end"}),
 }
-"""Fields that files of older schemas lack, by class: they have their defaults then."""
+"""Fields that files of older schemas lack, by class; they then have their defaults."""
 AddNode = Callable[[msgspec.Struct], int]
 GetNode = Callable[[int], msgspec.Struct]
 
@@ -40,13 +40,13 @@ class Malformed(Exception):
 
 
 class FieldCodec(Protocol):
-    """Writes values of one annotation as JSON data, and reads them back, checked."""
+    """Writes values of one annotation as JSON data; reads them back and checks them."""
 
     def encode(self, value: Any, add: AddNode) -> Any:
-        """The value as JSON data; `add` gives the index of a node."""
+        """The value as JSON data; `add` returns the index of a node."""
 
     def decode(self, data: Any, get: GetNode) -> Any:
-        """The value again; `get` gives the node of an index. Raises Malformed."""
+        """The value from JSON data; `get` returns the node at an index. Raises Malformed."""
 
 
 class _Scalar:
@@ -131,7 +131,7 @@ class _Node:
 
 
 class _Struct:
-    """A struct written in place; of several classes, the tag says which."""
+    """A struct written in place; a tag names its class if there are several."""
 
     def __init__(self, classes: tuple[type[msgspec.Struct], ...]) -> None:
         self.classes = classes
@@ -163,7 +163,7 @@ class _LiteralValue:
                 try:
                     return _LITERALS[name][2](text)
                 except (ValueError, ArithmeticError) as error:
-                    raise Malformed(f"{text!r} is no {name} value") from error
+                    raise Malformed(f"{text!r} is not a {name} value") from error
         raise Malformed(f"literal value expected, {_shown(data)} found")
 
 
@@ -203,7 +203,7 @@ _SCALARS: Mapping[Any, FieldCodec] = {
 
 
 def codec_for(hint: Any) -> FieldCodec:
-    """The codec of an annotation. Raises TypeError for one that no job record may use."""
+    """The codec of an annotation. Raises TypeError for annotations that job records may not use."""
     if hint in _SCALARS:
         return _SCALARS[hint]
     origin, args = get_origin(hint), get_args(hint)
@@ -246,7 +246,7 @@ def encode_struct(value: msgspec.Struct, add: AddNode) -> dict[str, Any]:
 def decode_struct(
     data: Any, classes: tuple[type[msgspec.Struct], ...], get: GetNode
 ) -> msgspec.Struct:
-    """The struct again: of the one class, or of the one that the tag names."""
+    """The struct from JSON data: of the only class, or of the class that the tag names."""
     if not isinstance(data, dict):
         raise Malformed(f"object expected, {_shown(data)} found")
     cls = _class_of(data, classes)
@@ -279,7 +279,7 @@ def _class_of(
 
 
 def child_nodes(value: Any) -> Iterator[msgspec.Struct]:
-    """The nodes that a struct's fields hold, in order; structs in between are looked into."""
+    """The nodes in a struct's fields, in order, including the nodes in nested structs."""
     for name in value.__struct_fields__:
         items = getattr(value, name)
         for item in items if isinstance(items, tuple) else (items,):

@@ -1,7 +1,7 @@
-"""What a source may be read with: formats and options, all others are refused.
+"""The formats and options that a source may be read with; all others are refused.
 
-A job's record is data from elsewhere. A format can be the name of any class, some options are
-names of classes, too, and others are paths: what stands here names neither.
+A job's record is untrusted data. In Spark a format can be the name of any class; some options are
+names of classes, too, and others are paths. The lists here allow neither.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COMPRESSIONS = frozenset(
     }
 )  # fmt: skip
 _NAMES_OF_CODECS = ("compression", "codec", "parquet.compression", "orc.compress")
-"""Options whose value Spark takes for the name of a class, if it is none of a few words."""
+"""Options whose value Spark reads as the name of a class, unless it is one of a few words."""
 
 _FILES = frozenset(
     {
@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
 
 
 def refusal(source_format: str, options: Mapping[str, str], roots: Sequence[str]) -> str | None:
-    """Why a source is not read with this format and these options; None if it is."""
+    """The reason why a source may not be read with this format and these options, or None."""
     known = OPTIONS.get(source_format.lower())
     if known is None:
         return f"the format {source_format!r} is none of {', '.join(OPTIONS)}"
@@ -72,7 +72,7 @@ def refusal(source_format: str, options: Mapping[str, str], roots: Sequence[str]
         if name not in known:
             return f"the option {key!r} is not known for {source_format}"
         if name in _NAMES_OF_CODECS and value.lower() not in _COMPRESSIONS:
-            return f"the option {key!r} is {value!r}, which is no compression"
+            return f"the option {key!r} is {value!r}, which is not a compression"
         if name == "basepath" and not all(lies_under(root, _local(value)) for root in roots):
             return f"the option {key!r} is {value!r}, which is not above {', '.join(roots)}"
     return None

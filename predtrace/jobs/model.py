@@ -1,7 +1,7 @@
-"""What a job is: the records that `job.json` holds.
+"""The model of a job: the records that `job.json` holds.
 
-Stored Parquet files name their columns ``c<column id>``, whatever the query calls them:
-names with dots, quotes or repetitions are no trouble then.
+Stored Parquet files name their columns ``c<column id>``, whatever the query calls them. So names
+with dots, quotes or repetitions cause no trouble.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from symbolic.expr import Column
 class SourceFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a source as it was when the job ran. `modified` is in nanoseconds.
 
-    `fingerprint` is of its content (see `checksums.fingerprint`); records of earlier versions
-    have none.
+    `fingerprint` covers its content (see `checksums.fingerprint`); records of earlier versions have
+    none.
     """
 
     path: str
@@ -45,15 +45,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_row_numbers(self) -> bool:
-        """Whether a row is known by its file and its number therein."""
+        """Whether a row is identified by its file and its number in the file."""
         return self.format.lower() == "parquet"
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the session that change what the pipeline means.
 
-    `conf` has the others that can, by their names (`predtrace.jobs.settings.SAVED`), None for one
-    without a value. It is empty in jobs that were saved before it was kept.
+    `conf` has the other settings that can change results, by name
+    (`predtrace.jobs.settings.SAVED`); None stands for a setting without a value. It is empty in
+    jobs of versions that did not keep it.
     """
 
     engine_version: str
@@ -71,14 +72,14 @@ class OutputFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored table's column whose value is that of an output column (both by id)."""
+    """A stored table's column that has the values of an output column (both by id)."""
 
     column: int
     output: int
 
 
 class OutputNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """Which output row every row of a stored table has some of its values from.
+    """The output rows from which the rows of a stored table take some of their values.
 
     The table's files have the column ``output_row`` instead of those `values`: the number
     of a row of the stored output, counted file after file as `files` says.
@@ -99,8 +100,8 @@ class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
 class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
     """A stored table in the job's folder: `folder` is relative; `bytes` on disk.
 
-    With `numbers` some of its columns are read from the stored output. `files` are all its
-    files; records of earlier versions have none.
+    With `numbers` some of its columns are read from the stored output. `files` are all its files;
+    records of earlier versions have no `files`.
     """
 
     folder: str
@@ -125,8 +126,8 @@ class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a pipeline, saved. `created` is an ISO timestamp in UTC.
 
-    `output` is None when the output was not kept. `front_end` is the name of what read the
-    pipeline, and reads its output back.
+    `output` is None if the output was not kept. `front_end` names the front end that read the
+    pipeline, and that reads its output back.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """Stored results: folders of Parquet files in a job's folder, and whether they are as written.
 
-The job's record has every file's size and checksum. All files of a result are compared with
-them before an engine reads any: what an answer rests on is what the run, or `build`, stored.
+The job's record has the size and checksum of every file. All files of a result are compared with
+these before an engine reads any of them. So an answer rests on what the run, or `build`, stored.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from predtrace.vocabulary import FULL
 from symbolic.expr import Column
 
 _GONE = (
-    "removed, or made anew by another process: open the job again; if that does not help, run the "
+    "removed, or rewritten by another process: open the job again; if that does not help, run the "
     "pipeline again"
 )
 _DAMAGED = (
-    "mode='auto' does without damaged intermediate results, and build_intermediates() or predtrace "
-    "build stores them anew; where the output is damaged, run the pipeline again"
+    "mode='auto' ignores damaged intermediate results, and build_intermediates() or predtrace "
+    "build stores them again; if the output is damaged, run the pipeline again"
 )
 _THREADS = 8
 
@@ -36,7 +36,7 @@ def parquet_files(folder: Path) -> list[Path]:
 def stored_result(
     folder: Path, name: str, columns: Sequence[Column], numbers: OutputNumbers | None = None
 ) -> StoredResult:
-    """The record of what was just written into the folder `name` of the job's `folder`."""
+    """The record of the files just written into the folder `name` of the job's `folder`."""
     import pyarrow.parquet as pq
 
     place = folder / name
@@ -58,10 +58,10 @@ def stored_result(
 
 
 def stored_files(folder: str, recorded: Sequence[StoredFile]) -> list[str]:
-    """The Parquet files of a stored result, which are those `recorded`, byte for byte.
+    """The Parquet files of a stored result, compared byte for byte with the files `recorded`.
 
-    Records of earlier versions name no files: then it is what is there. Raises StoreError if a
-    file is missing, was added or changed, or if there is none (a result without rows has one).
+    Records of earlier versions name no files: all present files are then taken. Raises StoreError
+    if a file is missing, was added or changed, or if there is none (a result without rows has one).
     """
     files = [str(file) for file in parquet_files(Path(folder))]
     if not files:
@@ -108,7 +108,7 @@ def check_results(results: Iterable[StoredResult], folder: Path) -> None:
 def check_stored(result: StoredResult, folder: Path) -> None:
     """Raise StoreError if a stored result of the job in `folder` is not there as it was written.
 
-    It lies in the job's folder, whatever links there are.
+    It must lie in the job's folder, with links followed.
     """
     place = folder / result.folder
     files = stored_files(str(place), result.files)
@@ -117,7 +117,7 @@ def check_stored(result: StoredResult, folder: Path) -> None:
         real = os.path.realpath(file)
         if os.path.commonpath([inside, real]) != inside:
             raise StoreError(
-                f"{file} leads to {real}, which is outside of the job's folder; put the file in "
+                f"{file} leads to {real}, which is outside the job's folder; put the file in "
                 "its place, or run the pipeline again"
             )
     found = sum(os.stat(file).st_size for file in files)

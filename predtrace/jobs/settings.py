@@ -1,8 +1,8 @@
-"""Spark's settings: which of them change results, read from one session, put into another.
+"""Spark's settings that change results: read from one session, put in force in another.
 
-Found by what expressions, type rules, decorrelation and file readers ask of Spark's SQLConf.
-A test sorts every entry that the installed Spark has registered: it is here, or it is known
-why no result depends on it.
+They were found by reading which entries of Spark's SQLConf expressions, type rules, decorrelation
+and file readers use. A test classifies every entry that the installed Spark registers: it is listed
+here, or the test says why no result depends on it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TYPES = _keys(
     "preserveCharVarcharTypeInfo", "readSideCharPadding", "timeType.enabled",
     "timestampNanosTypes.enabled", "timestampType",
 )  # fmt: skip
-"""What type an expression or a column has."""
+"""Settings that change the type of an expression or a column."""
 
 _VALUES = _keys(
     "alwaysInlineCommonExpr", "chunkBase64String.enabled", "collation.allowInMapKeys",
@@ -55,7 +55,7 @@ _VALUES = _keys(
     "mapKeyDedupPolicy", "mapZipWithUsesJavaCollections", "variant.allowDuplicateKeys",
     "variant.validateUnicodeInJsonParsing",
 )  # fmt: skip
-"""What value an expression has."""
+"""Settings that change the value of an expression."""
 
 _OPERATORS = _keys(
     "cteRecursionLevelLimit", "cteRecursionRowLimit",
@@ -68,7 +68,7 @@ _OPERATORS = _keys(
     "optimizer.metadataOnly", "optimizer.optimizeUncorrelatedInSubqueriesInJoinCondition.enabled",
     "orderingAwareLimitOffset",
 )  # fmt: skip
-"""Which rows an operator has."""
+"""Settings that change the rows of an operator."""
 
 _FILES = _keys(
     "files.archive.reader.enabled", "files.ignoreCorruptFiles",
@@ -91,7 +91,7 @@ _FILES = _keys(
     "parquet.reader.respectUnknownTypeAnnotation.enabled", "variant.allowReadingShredded",
     "xml.variant.respectInferSchema",
 )  # fmt: skip
-"""Which rows and values a file has."""
+"""Settings that change the rows and values of a file."""
 
 _PYTHON = _keys(
     "execution.arrow.useLargeVarTypes", "execution.pandas.convertToArrowArraySafely",
@@ -104,10 +104,10 @@ _PYTHON = _keys(
     "legacy.execution.pythonUDF.pandas.conversion.enabled",
     "legacy.execution.pythonUDTF.pandas.conversion.enabled",
 )  # fmt: skip
-"""What Python functions get, and what becomes of what they return."""
+"""Settings that change the arguments of Python functions, and how their results are converted."""
 
 SAVED: tuple[str, ...] = (*_TYPES, *_VALUES, *_OPERATORS, *_FILES, *_PYTHON)
-"""Settings on which results depend, beside time zone, ANSI mode and case."""
+"""Settings on which results depend, other than time zone, ANSI mode and case sensitivity."""
 
 STATEMENTS: tuple[str, ...] = _keys(
     "allowNamedFunctionArguments", "analyzer.", "ansi.doubleQuotedIdentifiers",
@@ -121,9 +121,9 @@ STATEMENTS: tuple[str, ...] = _keys(
     "operatorPipeSyntaxEnabled", "orderByOrdinal", "parser.", "pivotMaxValues",
     "prioritizeOrdinalResolutionInSort.", "runSQLOnFiles", "stableDerivedColumnAlias.",
 )  # fmt: skip
-"""Names, or their beginnings, of settings by which the text of a query is read.
+"""Names, or prefixes of names, of settings that change how the text of a query is read.
 
-The job has what became of its text. Ours is written for their defaults.
+The job has the plan that its text was parsed to. Our own statements are written for the defaults.
 """
 
 
@@ -139,7 +139,7 @@ def read_settings(conf: Any, version: str) -> EngineSettings:
 
 
 def _value(conf: Any, key: str) -> str | None:
-    """None for a setting without a value, and for one that this version of Spark lacks."""
+    """The value of a setting; None if it has none, or if this version of Spark lacks it."""
     from pyspark.errors import PySparkException
 
     try:
@@ -150,7 +150,7 @@ def _value(conf: Any, key: str) -> str | None:
 
 
 def put_in_force(conf: Any, settings: EngineSettings) -> None:
-    """Set what the job ran with, as far as it is known, and leave the rest as it is.
+    """Set the recorded settings of the job, and leave all others unchanged.
 
     `conf` is a session's, in Python or in the JVM. Raises EngineError for a value that this
     version of Spark does not take.
@@ -165,13 +165,13 @@ def put_in_force(conf: Any, settings: EngineSettings) -> None:
                 conf.set(key, value)
         except PySparkException as error:
             raise EngineError(
-                f"the job ran with {key}={value}, which this Spark does not take; ask in "
+                f"the job ran with {key}={value}, which this Spark does not accept; ask in "
                 f"Spark {settings.engine_version}"
             ) from error
 
 
 def by_name(settings: EngineSettings) -> Mapping[str, str | None]:
-    """All settings of a job, as Spark calls them."""
+    """All settings of a job, by Spark's names."""
     return {
         **settings.conf,
         TIME_ZONE: settings.time_zone,

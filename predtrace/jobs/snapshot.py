@@ -1,7 +1,7 @@
 """Snapshots of sources: which files a pipeline read, and whether they are still the same.
 
-A lineage answer is about the rows that the job saw. A file counts as unchanged while its
-path, size, modification time and fingerprint are (see `checksums`).
+A lineage answer is about the rows that the job read. A file counts as unchanged if its path, size,
+modification time and fingerprint are unchanged (see `checksums`).
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def with_fingerprints(source: Source, kind: str) -> Source:
 
 
 SINCE_RUN = ("since the job ran", "run the pipeline again to trace the present data")
-SINCE_READ = ("since the pipeline was read", "make the DataFrame anew, and trace that")
-"""Since when a source may have changed, and what to do then."""
+SINCE_READ = ("since the pipeline was read", "make the DataFrame again, and trace that")
+"""The time since which a source changed, and what to do about it, in words."""
 
 
 def check_snapshot(source: Source, since: tuple[str, str] = SINCE_RUN) -> None:
-    """Raise SourceError if the source's files are not those that the job read.
+    """Raise SourceError unless the source's files are the files that the job read.
 
-    The error names the first file that is gone, new or different, and how many are.
+    The error names the first file that is gone, new or different, and counts the others.
     """
     then, remedy = since
     try:
@@ -84,8 +84,8 @@ def unchanged(
 ) -> Iterator[None]:
     """Raise SourceError if a source changes before the block, or before it ends.
 
-    What an engine says of a file that vanished names no source, and one that lists folders anew
-    says nothing. With `after` a block that went well is checked, too.
+    An engine's error about a vanished file does not name the source, and an engine that lists
+    folders again raises none. With `after` a block that succeeded is checked, too.
     """
     _check(sources, since)
     try:
@@ -106,13 +106,14 @@ def _check(sources: Sequence[Source], since: tuple[str, str]) -> None:
 
 
 def links_out(source: Source) -> tuple[str, ...]:
-    """Which of a source's files are links out of the paths that the job recorded, and where to."""
+    """The source's files that are links out of the paths that the job recorded, with their
+    goals."""
     return _links_out(source.roots, tuple(file.path for file in source.files))
 
 
 @functools.lru_cache(maxsize=256)
 def _links_out(roots: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Looked up once in a process: of a folder with thousands of files that takes a while."""
+    """The same, remembered in the process: a folder with thousands of files takes a while."""
     real_roots = [os.path.realpath(root) for root in roots]
     real_paths = ((path, os.path.realpath(path)) for path in paths)
     return tuple(
@@ -161,7 +162,7 @@ def _files_at(path: str, above: frozenset[str]) -> Iterator[SourceFile]:
         raise SourceError(f"{path} cannot be read ({error.strerror})") from error
     real = os.path.realpath(path)
     if real in above:
-        raise SourceError(f"{path} is a link to a folder that it lies in")
+        raise SourceError(f"{path} is a link to a folder that contains it")
     for name in names:
         if not _is_hidden(name):
             yield from _files_at(os.path.join(path, name), above | {real})
@@ -174,7 +175,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _each(work: Callable[[SourceFile], T], files: Sequence[SourceFile]) -> Iterable[T]:
-    """The work on every file, several at a time if they are many."""
+    """Apply the work to every file, to several at a time if they are many."""
     if len(files) < 4:
         return map(work, files)
     with ThreadPoolExecutor(min(16, len(files))) as pool:
@@ -188,16 +189,16 @@ def _described(file: SourceFile) -> SourceFile:
 
 
 def _is_known(file: SourceFile) -> bool:
-    """Whether nothing is to be read: the file was compared before, or has no fingerprint."""
+    """Whether the file need not be read: it was compared before, or has no fingerprint."""
     made = file.fingerprint
     return not made or known(file.path, kind_of(made)) == made
 
 
 def _rewritten(file: SourceFile) -> str:
-    """What happened to a file of the same size and time; empty if nothing did."""
+    """The change of a file that kept its size and time; empty if there is none."""
     if _fingerprint(file.path, kind_of(file.fingerprint)) == file.fingerprint:
         return ""
-    return f"{file.path} has other content of the same size and time"
+    return f"{file.path} has other content with the same size and time"
 
 
 def _fingerprint(path: str, kind: str) -> str:

@@ -7,8 +7,8 @@
         index-minimal.prx                a row-id index, if one was built
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
-A job appears by renaming its complete folder, so that no half job is ever listed. What
-an interrupted process left behind, beside jobs or in them, is removed when the next job begins.
+A job appears when its complete folder is renamed, so no incomplete job is ever listed. The next job
+to begin removes what interrupted processes left behind, beside jobs or in them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ LATEST = "latest"
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
-    `query` is the query's first line that is no comment; `bytes` is what stored results
-    and indexes take. A job that cannot be read has the error's text as its `problem` and
-    nothing else.
+    `query` is the query's first line that is not a comment; `bytes` is the size of stored results
+    and indexes. A job that cannot be read has the error's text as its `problem` and nothing else.
     """
 
     id: str
@@ -163,18 +162,18 @@ class JobStore:
                 folder.mkdir()
             except FileExistsError:
                 continue
-            if self._taken(job_id) > 1:  # by another process, at the same time
+            if self._taken(job_id) > 1:  # removed by another process at the same time
                 folder.rmdir()
                 continue
             return JobWriter(self.path, job_id, folder)
 
     def _taken(self, job_id: str) -> int:
-        """How many jobs, finished or being written, have this id."""
+        """The number of jobs, finished or being written, with this id."""
         names = (entry.name.removeprefix(INCOMPLETE) for entry in os.scandir(self.path))
         return sum(name.partition("+")[0] == job_id for name in names)
 
     def _sweep(self) -> None:
-        """Remove what ended processes left: incomplete jobs, and unfinished parts of jobs."""
+        """Remove leftovers of ended processes: incomplete jobs, and unfinished parts of jobs."""
         sweep(self.path)
         for entry in list(os.scandir(self.path)):
             if not entry.name.startswith(INCOMPLETE) and entry.is_dir(follow_symlinks=False):
@@ -193,7 +192,7 @@ class JobWriter:
         self._store = store
 
     def commit(self, job: Job) -> Path:
-        """Save the job and make it visible; the folder that it lies in from now on.
+        """Save the job and make it visible; returns its final folder.
 
         Raises StoreError if it cannot be saved (the folder is kept until `abort`), and
         ValueError if `job.id` is not this writer's.
@@ -240,7 +239,7 @@ def read_record(folder: Path) -> Job:
 
 
 def record_version(folder: Path) -> tuple[int, int]:
-    """Another one whenever the job in a folder was saved anew.
+    """A version of the record, which changes whenever the job in a folder is saved again.
 
     Raises StoreError if the job is gone.
     """
@@ -253,14 +252,14 @@ def record_version(folder: Path) -> tuple[int, int]:
 
 
 def index_file(folder: Path, aggregates: str) -> Path:
-    """Where the row-id index of the job in `folder` lies, for one reading of min and max."""
+    """The file of the row-id index of the job in `folder`, for one reading of min and max."""
     return folder / f"index-{aggregates}.prx"
 
 
 def replace_job(folder: Path, job: Job) -> None:
-    """Save a finished job anew, in one step: a reader sees the old record or the new one.
+    """Save a finished job again, atomically: a reader sees the old record or the new record.
 
-    Raises StoreError if it cannot be written; the old record stays then.
+    Raises StoreError if it cannot be written; the old record then stays.
     """
     try:
         write_whole(folder / JOB_FILE, encode_job(job))
@@ -272,7 +271,7 @@ def replace_job(folder: Path, job: Job) -> None:
 
 
 def _job_id(now: datetime) -> str:
-    """The date, the time, and the part of the second: ids sort as their jobs began."""
+    """An id of date, time and fraction of the second: ids sort by the start of their jobs."""
     return f"{now:%Y%m%d-%H%M%S}-{(now.microsecond << 16) // 1_000_000:04x}"
 
 

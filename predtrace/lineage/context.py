@@ -36,8 +36,8 @@ class QuestionContext(NamedTuple):
 def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str]) -> Job:
     """The job with those stored results that are as they were written; notes name the others.
 
-        ``auto`` ignores all intermediate results if one that the plan looks up is damaged. Raises
-        StoreError if the output is damaged, or an intermediate result that the mode needs.
+    ``auto`` ignores all intermediate results if one that the plan looks up is damaged. Raises
+    StoreError if the output is damaged, or an intermediate result that the mode needs.
     """
     if job.output is not None:
         check_stored(job.output, folder)

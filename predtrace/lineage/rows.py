@@ -189,8 +189,8 @@ class SourceRows:
         if found - set(answered):
             raise SourceError(
                 f"every output row comes from some row of {self.name}, but there is none for a row "
-            f"that was found in the output: {self.name}, or a stored result, is not what "
-            "the job read and wrote; run the pipeline again"
+                f"that was found in the output: {self.name}, or a stored result, is not what "
+                "the job read and wrote; run the pipeline again"
             )
 
     @reads_deep_trees

@@ -1,1 +1,1 @@
-"""What is done to a job's stored results: committing, backfill, compaction, indexing."""
+"""Maintenance of a job's stored results: commit, backfill, compaction, indexing."""

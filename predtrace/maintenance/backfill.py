@@ -1,4 +1,4 @@
-"""Storing intermediate results after the job: from unchanged sources, one by one."""
+"""Backfill: stores intermediate results after the job, from unchanged sources, one by one."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _NOTHING = Targets(target_table([], []), (), False)
 
 
 def build(folder: Path, engine: str, spark: SparkSession | None) -> Job:
-    """Store what the plans of the job in `folder` lack, as small as can be; its new record.
+    """Store the compacted results that the plans of the job in `folder` lack; returns its new
+    record.
 
-    What is damaged is stored anew. Everything is checked first; then results are stored one by
-    one, each under a name that no reader knows until the record names it. Others who build
-    wait meanwhile.
+    Damaged results are stored again. Everything is checked first. Then results are stored one by
+    one, each under a name that no reader knows until the record names it. Concurrent builds wait.
     """
     check_engine(engine)
     with _alone(folder):
@@ -73,7 +73,7 @@ def _completed(
     engine: str,
     spark: SparkSession | None,
 ) -> Job:
-    """The job with what is `missing`, by the reading of min and max, stored."""
+    """The job after storing the results that are `missing`, by reading of min and max."""
     stored: dict[int, StoredResult] = {}
     for node, kept in _columns_by_node(item for _, item in missing).items():
         link = _whole(job, graph, node, kept)
@@ -88,7 +88,7 @@ def _completed(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While the block lasts nobody else builds, and what killed builders left is gone."""
+    """Lock out other builds during the block, and remove what killed builds left."""
     try:
         with sole_writer(folder / _LOCK):
             sweep_unfinished(folder)
@@ -101,7 +101,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _sound(job: Job, folder: Path) -> Job:
-    """The job without the intermediate results that are damaged, or gone."""
+    """The job without intermediate results that are damaged or gone."""
 
     def is_sound(item: StoredIntermediate) -> bool:
         try:
@@ -114,7 +114,7 @@ def _sound(job: Job, folder: Path) -> Job:
 
 
 def _columns_by_node(items: Iterable[Intermediate]) -> dict[int, tuple[Column, ...]]:
-    """What to keep of each operator's output: plans may share one."""
+    """The columns to keep of each operator's output: plans may share an operator."""
     found: dict[int, tuple[Column, ...]] = {}
     for item in items:
         found[item.node] = tuple(dict.fromkeys((*found.get(item.node, ()), *item.columns)))

@@ -1,4 +1,4 @@
-"""The end of a run: storing what is left, saving the job, in the background if wished."""
+"""The end of a run: stores late results and saves the job, on request in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Commit:
-    """What is left of a run: storing late intermediates, then saving the job."""
+    """The rest of a run: storing late intermediate results, then saving the job."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Commit:
         self._thread = threading.Thread(target=self._work, name=f"predtrace {writer.id}")
 
     def start(self) -> None:
-        """Do the rest in the background."""
+        """Commit in the background."""
         self._thread.start()
 
     def wait(self) -> tuple[Job, Path]:
@@ -72,7 +72,7 @@ class Commit:
             atexit.register(self._writer.abort)
 
     def commit(self) -> tuple[Job, Path]:
-        """Store what is missing and save the job; its record and folder."""
+        """Store the missing results and save the job; returns its record and folder."""
         return self._commit(in_background=False)
 
     @reads_deep_trees
@@ -85,7 +85,7 @@ class Commit:
             given, record = record, compacted(record, incomplete)
             sweep(incomplete, given, record)
         if in_background:
-            # Whoever asks for it from now on gets it; before, it was made when it was asked for.
+            # From now on this output is returned; before, it was made on request.
             _ = self._result.dataframe
         final = self._writer.commit(record).resolve()
         if in_background or record.output is None:
@@ -123,7 +123,7 @@ class Commit:
 def _leave_way(incomplete: Path, final: Path) -> None:
     """Let DataFrames made before the job's folder got its name find their files.
 
-    A link under the old name, for as long as the process lives.
+    A link under the old name stays until the process ends.
     """
     try:
         incomplete.symlink_to(final, target_is_directory=True)

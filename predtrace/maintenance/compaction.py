@@ -1,10 +1,10 @@
-"""Intermediate results made smaller after the run: what no output row looks up is dropped.
+"""Compaction of intermediate results after the run.
 
-Questions are about rows of the stored output, so that of a stored intermediate result only
-those rows are ever looked up that some output row selects, directly or through the results
-above it. Whatever else is stored (groups that a HAVING or a LIMIT left out, say) goes, rows
-are put in the order in which they are looked up, and values that the output has as well are
-replaced by the numbers of its rows where these take less (`jobs.model.OutputNumbers`).
+Questions are about rows of the stored output. They look up only those rows of a stored intermediate
+result that some output row selects, directly or through the results above it. Compaction drops all
+other rows (groups that a HAVING or a LIMIT left out, say). It sorts the remaining rows in the order
+in which they are looked up. It also replaces values that the output has, too, by the numbers of
+output rows if these take less space (`jobs.model.OutputNumbers`).
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ if TYPE_CHECKING:
     from predtrace.engines.duckdb.engine import DuckDBEngine, DuckDBEvaluation
 
 NODE = "node-"
-"""How names of the folders of intermediate results begin."""
+"""The prefix of the folder names of intermediate results."""
 _NUMBER_BYTES = 2
-"""What the number of an output row takes, in order and compressed, is less than this."""
+"""An upper bound of the bytes of an output row's number, in order and compressed."""
 _SMALL = 4096
-"""So many bytes are not worth the time."""
+"""Results of up to so many bytes are not worth the time."""
 _INEXACT = (Array, Float, Map, Record)
-"""Types with values that are equal but not the same (0.0 and -0.0), alone or inside."""
+"""Types with values that are equal but not identical (0.0 and -0.0), also inside other types."""
 
 
 def compacted(job: Job, folder: Path) -> Job:
     """The job's record with smaller intermediate results, written into `folder`.
 
-    Results that DuckDB does not read exactly stay as they are, and so does everything of a
-    job without its output. The old results are left: see `sweep`.
+    Results that DuckDB does not read exactly stay unchanged. So do all results of a job without its
+    output. The old results are not removed: see `sweep`.
     """
     from predtrace.engines.duckdb.engine import DuckDBEngine
 
     if job.output is None or not any(_is_large(item.result) for item in job.intermediates):
         return job
     engine = DuckDBEngine()
-    # One target, without values: all output rows are looked up for it.
+    # One target without values: it stands for all output rows.
     nothing = Targets(target_table([], [(0, {})]), (), False)
     evaluation = engine.open(nothing, job.settings)
     smaller: dict[tuple[str, int], StoredResult] = {}
@@ -97,7 +97,7 @@ def sweep(folder: Path, before: Job, after: Job) -> None:
 def sweep_unnamed(folder: Path, job: Job) -> None:
     """Remove stored results that the job's record does not name: a killed writer left them.
 
-    Only for who writes alone.
+    The caller must be the only writer.
     """
     named = _named(job)
     for entry in folder.glob(f"{NODE}*"):
@@ -116,7 +116,7 @@ def _is_large(result: StoredResult) -> bool:
 
 
 def _pays(after: int, before: int) -> bool:
-    """Whether so many bytes are better than those before."""
+    """Whether the new size is worth replacing the old one."""
     return after < before
 
 
@@ -139,7 +139,7 @@ def _inexactness(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None
     while isinstance(links[-1].parent, StoredLink):
         links.append(links[-1].parent)
     if any(tells_equals_apart(term) for term in conjuncts(link.predicate)):
-        return "rows that are equal are told apart, of which one would be kept"
+        return "equal rows are told apart, and only one of them would be kept"
     for one in links:
         found = engine.link_inexactness(one, job.settings)
         found = found or engine.expression_inexactness([one.predicate], job.settings)
@@ -156,14 +156,14 @@ def _compact(
     result: StoredResult,
     link: StoredLink,
 ) -> StoredResult | None:
-    """The result stored again; None if that is not smaller, or DuckDB cannot do it."""
+    """The result stored compactly; None if that is not smaller, or if DuckDB cannot do it."""
     name = f"{NODE}{item.node}-{secrets.token_hex(4)}"
     numbers = _numbers(job, folder, item, result)
     try:
         with folder_made_whole(folder / name) as place:
             evaluation.store_looked_up(link, numbers, place)
     except EngineError:
-        # Something that only the values show; what is stored does as well.
+        # Only the values show such an error; the stored result serves as well.
         return None
     found = stored_result(folder, name, item.columns, numbers)
     if not _pays(found.bytes, result.bytes):
@@ -175,7 +175,7 @@ def _compact(
 def _numbers(
     job: Job, folder: Path, item: Intermediate, result: StoredResult
 ) -> OutputNumbers | None:
-    """Numbers of output rows in place of values, if that takes less room."""
+    """Numbers of output rows in place of values, if they take less space."""
     import pyarrow.parquet as pq
 
     assert job.output is not None

@@ -1,9 +1,9 @@
 """Building a job's row-id index: all output rows at once, scan by scan.
 
-One pass answers a scan for all groups of output rows (see `groups`): the engine joins the
-source with the bound rows of all groups and streams pairs of group and row number, which
-never become Python objects. What the pass asks is what a question to the job asks, so the
-index has the labels of such answers.
+One pass answers a scan for all groups of output rows (see `groups`). The engine joins the source
+with the bound rows of all groups and streams pairs of group and row number, which never become
+Python objects. The pass asks what a question to the job asks, so the index has the labels of such
+answers.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Steps = Callable[[str], AbstractContextManager[None]]
-"""Called with the name of a step that begins; the context lasts as long as the step."""
+"""Called with the name of each step; the context spans the step."""
 
 LIMIT = 400_000_000
-"""Bytes that the row numbers of an index may take before compression."""
+"""The most bytes that the row numbers of an index may take before compression."""
 
 _AT_ONCE = {DUCKDB: 2}
-"""Scans answered at a time, by engine: one is compiled and encoded while the other is read."""
+"""Scans answered at a time, by engine: one is compiled and encoded while another is read."""
 
 _PLAIN = 4
 """Bytes of a plain row number."""
@@ -81,12 +81,11 @@ def build_index(
 ) -> tuple[JobIndex, bool]:
     """Index a job's output rows, or those that `targets` names, by the scans' row numbers.
 
-    The index, and whether it was there already: where the job's index has all that is asked
-    for, nothing is done unless `rebuild` says so. `scans` are names of tables or aliases, with
-    ``[n]`` for one occurrence; all without. Raises TargetError or
-    PredTraceError for names that do not fit, SourceError if a source changed since the job,
-    EngineError if rows have no numbers, StoreError beyond the limit or if the index cannot
-    be written; what was there stays then.
+    Returns the index, and whether it existed already: an index that covers the request is kept,
+    unless `rebuild` is true. `scans` are names of tables or aliases, with ``[n]`` for one
+    occurrence; by default all scans. Raises TargetError or PredTraceError for names that do not
+    fit, SourceError if a source changed since the job, EngineError if rows have no numbers,
+    StoreError beyond the limit or if the index cannot be written. An existing index then stays.
     """
     started = time.perf_counter()
     plan = choose_plan(job, aggregates)
@@ -123,7 +122,7 @@ def build_index(
         for name in names:
             with steps(f"index {name}"):
                 blocks.append(next(answers))
-    # What was read is known to be what the job read only if that still holds.
+    # Only an unchanged source after the reads proves that the reads saw what the job read.
     check_sources(sources)
     with steps("write the index"):
         written = write_index(
@@ -157,7 +156,7 @@ def _refuse_numberless(
 
 
 def _of_row_ids(request: ScanRequest) -> ScanRequest:
-    """The request with no more columns than finding the rows takes."""
+    """The request with only the columns that are needed to find the rows."""
     read = column_ids(request.predicate)
     columns = tuple(column for column in request.columns if column.id in read)
     return replace(request, columns=columns)
@@ -191,7 +190,7 @@ class _Batch:
             grouping = self._grouping(deciding_columns(request))
         groups, rows = self._pairs(request, self._evaluations[grouping], name)
         if len(rows) > MOST_TURNED:
-            # Once the pairs are in the order of rows, putting them into that of groups is cheap.
+            # Pairs that are sorted by rows are cheap to sort by groups.
             rows, groups = normalized(rows, groups)
             with ThreadPoolExecutor(1) as pool:
                 inverse = pool.submit(RowIndex.of_normalized, rows, groups)
@@ -213,7 +212,7 @@ class _Batch:
         )
 
     def _grouping(self, columns: frozenset[int]) -> int:
-        """The number of the grouping by these columns, with an evaluation for its groups."""
+        """The number of the grouping by these columns, and an evaluation for its groups."""
         import pyarrow as pa
 
         if columns not in self._numbers:
@@ -229,7 +228,7 @@ class _Batch:
         return self._numbers[columns]
 
     def _pairs(self, request: ScanRequest, evaluation: Evaluation, name: str) -> tuple[Ints, Ints]:
-        """Groups and the numbers of their source rows, as they come."""
+        """Groups and the numbers of their source rows, in the order in which they arrive."""
         numbers = RowNumbers(request.source)
         groups, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if request.predicate == FALSE:

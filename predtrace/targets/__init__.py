@@ -1,1 +1,1 @@
-"""What is asked about: rows, values and predicates, checked against the output."""
+"""Targets of questions: rows, values and predicates, checked against the output."""

@@ -31,16 +31,16 @@ _ROWS_OF: Mapping[str, str] = {
     "to_pylist": "its rows (table.to_pylist()) or one of them",
     "to_dict": "its values as a dict (series.to_dict())",
 }
-"""How rows become targets, by a method of what holds them: frames, tables, series."""
+"""How to turn rows of frames, tables and series into targets, by a method that these have."""
 
 
 def check_target(
     target: Any, columns: Sequence[Column], settings: EngineSettings, of: str = "the output"
 ) -> TargetSpecs:
-    """Check a target's names and types against the columns, which are those `of` something.
+    """Check a target's names and types against the columns; `of` names what has these columns.
 
-    Raises TargetError for an empty list, an unknown or ambiguous column, a value that its
-    column cannot have, a predicate that does not parse, or a wrong number of values.
+    Raises TargetError for an empty list, an unknown or ambiguous column, a value that its column
+    cannot have, a predicate that does not parse, or a wrong number of values.
     """
     if columns and not bindable(columns):
         raise TargetError(f"{of} has only maps, which are not compared: no row of it can be named")
@@ -57,13 +57,13 @@ def check_target(
 
 
 def _way_out(target: Any) -> str:
-    """How to make targets of the rows of something that has rows."""
+    """The hint how to turn the rows of such an object into targets."""
     way = next((way for name, way in _ROWS_OF.items() if hasattr(target, name)), None)
     return "" if way is None else f"; give {way}, or a dict such as {{'column': value}}"
 
 
 def _is_plain_row(target: Sequence[Any]) -> bool:
-    """A list of values (not all texts, which are predicates) is one row."""
+    """Whether a list of values is one row; a list of texts only is a list of predicates."""
     composite = (str, tuple, list, Mapping)
     return bool(target) and not all(
         isinstance(item, composite) or _way_out(item) for item in target
@@ -95,7 +95,7 @@ class _Reader:
             names = getattr(target, "__fields__", None)
             if names is None:
                 return self._positional(target, number)
-            # PySpark gives naive times in the zone of the process, whatever the session's is.
+            # PySpark gives naive times in the zone of the process, not in the session's.
             reader = _Reader(self._columns, self._settings, self._of, naive=_of_process)
             if reader._is_output_row(names):
                 return reader._positional(target, number)
@@ -106,7 +106,7 @@ class _Reader:
         )
 
     def _refuse_maps(self, predicate: Expr) -> None:
-        # Its rows are known by their other columns, which other rows may have, too.
+        # Only the other columns identify its rows, and further rows may agree in them.
         names = sorted(c.name for c in columns_of(predicate) if not comparable(c.type))
         if names:
             raise TargetError(
@@ -193,13 +193,13 @@ class _Reader:
             return known.astimezone(dt.UTC)
         except (OverflowError, OSError, ValueError) as error:
             raise TargetError(
-                f"in UTC the timestamp {value} is not in the years 1 to 9999, which are those "
-                "of Python; name the output row by other columns"
+                f"in UTC the timestamp {value} is outside the years 1 to 9999, which Python "
+                "has; name the output row by other columns"
             ) from error
 
 
 def _of_process(value: dt.datetime) -> dt.datetime:
-    """A naive time in the zone of the process; ``fold`` tells hours apart that come twice."""
+    """A naive time in the zone of the process; ``fold`` distinguishes hours that occur twice."""
     return value.astimezone()
 
 

@@ -1,8 +1,8 @@
 """Comparisons in target predicates: the types that Spark compares two values in.
 
-Spark finds a common type for both sides and casts both to it, by rules that ANSI mode
-changes (its ``TypeCoercion`` and ``AnsiTypeCoercion``). A comparison for which that would
-cast a text column, or that Spark refuses, is refused here.
+Spark finds a common type for both sides and casts both to it. ANSI mode changes the rules (Spark's
+``TypeCoercion`` and ``AnsiTypeCoercion``). This module refuses comparisons that Spark refuses, and
+comparisons that would cast a text column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from symbolic.types import (
 _FLOAT = Float(32)
 _PRECISION = 38
 _EXACT_IN_DOUBLE = 15
-"""So many digits are told apart by doubles as they are by decimals."""
+"""Doubles distinguish numbers of up to so many digits as decimals do."""
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """The digits of the decimal that an integer column of so many bits is cast to."""
 
@@ -55,8 +55,8 @@ _NOT_FINITE = {"nan": "nan", "infinity": "inf", "+infinity": "inf", "-infinity":
 def alike(sides: Sequence[Expr], *, ansi: bool, listed: bool = False) -> list[Expr]:
     """The values, columns and constants, as Spark compares them: all in one type.
 
-    `listed` says that they stand in an IN, where Spark takes texts and others for texts
-    unless in ANSI mode. Raises TargetError for what is not compared, naming it.
+    `listed` says that they stand in an IN. There, without ANSI mode, Spark reads a mix of texts and
+    other values as texts. Raises TargetError, naming the values, if they are not compared.
     """
     columns = [side for side in sides if isinstance(side, Column)]
     if not columns:
@@ -77,7 +77,8 @@ def alike(sides: Sequence[Expr], *, ansi: bool, listed: bool = False) -> list[Ex
 def whole_bound(function: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
     """An integer column's decimal bound as the whole number that Spark makes of it.
 
-    Spark takes a bound beyond BIGINT for one that every row, NULLs too, keeps or none: refused.
+    A bound beyond BIGINT is refused: Spark reads it as a condition that every row satisfies, NULLs
+    too, or none.
     """
     for column, bound, up in ((left, right, ("lt", "ge")), (right, left, ("gt", "le"))):
         if not (isinstance(column, Column) and isinstance(column.type, Integer)):
@@ -85,7 +86,9 @@ def whole_bound(function: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         if isinstance(bound, Literal) and isinstance(bound.value, decimal.Decimal):
             value = math.ceil(bound.value) if function in up else math.floor(bound.value)
             if not -(2**63) <= bound.value < 2**63:
-                raise TargetError(f"{bound.value} is no bound for column {column.name}: no BIGINT")
+                raise TargetError(
+                    f"{bound.value} is not a bound for column {column.name}: it is not a BIGINT"
+                )
             whole = Literal(value, Integer(64))
             return (column, whole) if column is left else (whole, column)
     return left, right
@@ -101,7 +104,7 @@ def _kind(data_type: DataType) -> object:
 
 
 def _constant_for(side: Expr, column: Column, *, ansi: bool, listed: bool) -> Expr:
-    """A constant beside a column: of its kind, if Spark casts it to that."""
+    """A constant compared with a column: of the column's kind, if Spark casts it to that."""
     if not isinstance(side, Literal) or isinstance(side.type, Null):
         return side
     if is_numeric(side.type) and is_numeric(column.type):
@@ -109,13 +112,13 @@ def _constant_for(side: Expr, column: Column, *, ansi: bool, listed: bool) -> Ex
     if isinstance(side.type, String) and not isinstance(column.type, String):
         return _text_for(side.value, column, ansi=ansi, listed=listed)
     if side.type == TIMESTAMP and column.type == Timestamp(zoned=False):
-        # Spark casts the column to an instant, which several wall times may be.
+        # Spark casts the column to an instant; several wall times may be the same instant.
         raise TargetError(f"column {column.name} has no time zone; write TIMESTAMP_NTZ '…'")
     return Literal(convert(side.value, column.type, column.name), column.type)
 
 
 def _text_for(text: str, column: Column, *, ansi: bool, listed: bool) -> Literal:
-    """A text beside a column of another type, which Spark casts to that type or a wider one."""
+    """A text compared with a column of another type: Spark casts it to that type or a wider one."""
     shown = f"column {column.name} is {type_name(column.type)}; the text {text!r}"
     as_text = listed and not ansi
     match column.type:
@@ -139,7 +142,8 @@ def _text_for(text: str, column: Column, *, ansi: bool, listed: bool) -> Literal
 
 
 def _as_numbers(sides: Sequence[Expr], *, ansi: bool) -> list[Expr]:
-    """Numbers in their common type; exact ones as they are where no digit is lost in it."""
+    """Numbers in their common type; exact numbers are unchanged if that type loses no digit of
+    them."""
     numbers = [_Number.of(side) for side in sides if not isinstance(side.type, Null)]
     common = functools.reduce(lambda one, other: one.with_(other, ansi=ansi), numbers)
     if isinstance(common.type, Float) or common.loses:
@@ -150,7 +154,7 @@ def _as_numbers(sides: Sequence[Expr], *, ansi: bool) -> list[Expr]:
 
 
 class _Number(msgspec.Struct, frozen=True):
-    """The type of a number, and the decimal that has its digits if it is an exact one.
+    """The type of a number and, if it is exact, the decimal type that has its digits.
 
     `loses` says that this decimal has fewer digits than its parts.
     """
@@ -178,7 +182,7 @@ class _Number(msgspec.Struct, frozen=True):
         scale = max(self.digits.scale, other.digits.scale)
         whole = max(each.digits.precision - each.digits.scale for each in (self, other))
         both = all(isinstance(each.type, Integer) for each in (self, other))
-        # Beyond 38 digits Spark gives up those behind the point.
+        # Beyond 38 digits Spark drops digits after the point.
         digits = Decimal(min(whole + scale, _PRECISION), min(scale, _PRECISION - whole))
         loses = self.loses or other.loses or whole + scale > _PRECISION
         return _Number(Integer(64) if both else digits, digits, loses)
@@ -198,7 +202,7 @@ def _is_decimal(side: Expr) -> bool:
 def _converted(side: Expr, data_type: DataType) -> Expr:
     """A number cast to the type, constants as Spark's cast would."""
     if not isinstance(side, Literal):
-        # The width of integers is no matter to a comparison.
+        # The width of integers does not matter to a comparison.
         same = side.type == data_type or isinstance(data_type, Integer)
         return side if same else Call("cast", (side,), data_type)
     value = side.value
@@ -244,7 +248,7 @@ def _decimal(value: decimal.Decimal) -> Literal:
 def number(text: str) -> Literal:
     """A number as Spark reads it: INT, BIGINT or DECIMAL, and DOUBLE with an exponent."""
     if not _NUMBER.fullmatch(text):
-        raise TargetError(f"{text} is no number as Spark writes it")
+        raise TargetError(f"{text} is not a number as Spark writes it")
     if "e" in text.lower():
         if not math.isfinite(float(text)):
             raise TargetError(f"the number {text} is too large for a DOUBLE")

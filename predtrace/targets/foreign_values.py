@@ -1,4 +1,4 @@
-"""Values of NumPy and pandas as Python's own, where these are exactly equal."""
+"""Values of NumPy and pandas as plain Python values, if these are exactly equal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import datetime as dt
 from typing import Any, Final
 
 NOT_PLAIN: Final = object()
-"""Stands for a value that Python's types do not have: NaT, nanoseconds, a year 20000."""
+"""Stands for a value that Python's types lack: NaT, nanoseconds, the year 20000."""
 
 _FINER_THAN_MICROSECONDS = frozenset({"ns", "ps", "fs", "as"})
 _PANDAS_TIMES = {
     dt.datetime: ("nanosecond", "to_pydatetime"),
     dt.timedelta: ("nanoseconds", "to_pytimedelta"),
 }
-"""What pandas' times are finer by than Python's, and what makes them Python's."""
+"""For each time type of pandas: the digits that Python's type lacks, and the conversion."""
 
 
 def plain_value(value: Any) -> Any:
     """A scalar of NumPy or pandas as Python's, or `NOT_PLAIN`; other values as they are.
 
-    NaT is no NULL: a target says None for that.
+    NaT is not NULL: a target writes NULL as None.
     """
     package = type(value).__module__.partition(".")[0]
     if package == "numpy":
@@ -35,7 +35,7 @@ def _from_numpy(value: Any) -> Any:
     found = value.item()
     if value.dtype.kind not in "mM":
         return found
-    # Python's dates have no number of their own: it stands for what they do not hold.
+    # Python's dates cannot hold every value: the number stands for the others.
     return found if isinstance(found, (dt.date, dt.timedelta)) else _whole_microseconds(value)
 
 

@@ -1,4 +1,4 @@
-"""Target rows: full output rows, found in the output by what the specs say of them."""
+"""Target rows: full output rows that match the target specs, found in the output."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from predtrace.vocabulary import SUPERSET
 from symbolic.expr import Column, Expr
 
 OutputOf: TypeAlias = Callable[[tuple[Column, ...], Expr], LookedUp]
-"""Gives the output rows, with these columns, that a lookup over them selects."""
+"""Returns the output rows, with these columns, that a lookup over them selects."""
 
 
 def labelled_for(specs: TargetSpecs, plan: LineagePlan) -> LineagePlan:
-    """The plan with labels for these targets: values that are not compared give a superset."""
+    """The plan with labels for these targets: values that are not compared make a superset."""
     overlooked = next((spec.overlooked for spec in specs.targets if spec.overlooked), ())
     if not overlooked:
         return plan
     reason = (
-        f"maps are not compared: rows of the output that differ in {', '.join(overlooked)} alone "
-        "are answered for together"
+        f"maps are not compared: output rows that differ only in {', '.join(overlooked)} "
+        "are answered together"
     )
     scans = tuple(
         scan
@@ -39,7 +39,7 @@ def labelled_for(specs: TargetSpecs, plan: LineagePlan) -> LineagePlan:
 
 
 def trusted_targets(specs: TargetSpecs) -> Targets:
-    """Targets taken as given, where there is no stored output to find them in.
+    """Targets taken as given, since there is no stored output to find them in.
 
     Each must be a complete row.
     """

@@ -37,7 +37,7 @@ _TIMES: dict[str, DataType] = {
     "TIMESTAMPLTZ": TIMESTAMP,
     "TIMESTAMPNTZ": Timestamp(zoned=False),
 }
-"""Constants with a type before their text, by sqlglot's name of the type."""
+"""Constants that have a type before their text, by sqlglot's name for the type."""
 _LETTERS: dict[str, DataType] = {
     "TINYINT": Integer(8),
     "SMALLINT": Integer(16),
@@ -51,7 +51,7 @@ _READING = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
-"""Settings under which the text of a constant means something else: what they usually are."""
+"""The default values of settings that change what the text of a constant means."""
 
 
 def parse_predicate(
@@ -60,10 +60,10 @@ def parse_predicate(
     instant: Callable[[dt.datetime], dt.datetime],
     settings: EngineSettings,
 ) -> Expr:
-    """The predicate as an expression over the output columns: what Spark makes of the text.
+    """The predicate as an expression over the output columns, as Spark reads the text.
 
-    `find` gives a column by name (or raises TargetError), `instant` a zoned timestamp in
-    UTC. Raises TargetError for text that is no SQL or uses more than this module takes.
+    `find` returns a column by name (or raises TargetError), `instant` a zoned timestamp in UTC.
+    Raises TargetError for text that is not SQL or uses more than this module supports.
     """
     import sqlglot
     from sqlglot.errors import SqlglotError

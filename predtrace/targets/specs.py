@@ -1,4 +1,4 @@
-"""Target specs: what a question names of the output rows that it asks about, checked."""
+"""Target specs: the checked description of the output rows that a question asks about."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One target, checked: `values` by column id, or a `predicate` over the output columns.
 
-    `number` is its position in the list given, from 0; `complete` says that all columns
-    have a value. `overlooked` names the columns whose value is not compared: maps.
+    `number` is its position in the given list, from 0. `complete` says that all columns have a
+    value. `overlooked` names the columns whose values are not compared: maps.
     """
 
     number: int
@@ -39,7 +39,7 @@ class TargetSpecs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def by_columns(self) -> tuple[tuple[TargetSpec, ...], ...]:
-        """The targets given by values, together where they give the same columns."""
+        """The targets given by values, grouped by the columns that they give."""
         groups: dict[tuple[int, ...], list[TargetSpec]] = {}
         for spec in self.targets:
             if spec.predicate is None:
@@ -48,7 +48,7 @@ class TargetSpecs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def predicates(self) -> tuple[Expr, ...]:
-        """What finding the targets in the stored output evaluates."""
+        """The expressions evaluated to find the targets in the stored output."""
         return tuple(
             lookup_predicate(self.columns, tuple(spec.values))
             if spec.predicate is None
@@ -58,7 +58,7 @@ class TargetSpecs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lookup_predicate(columns: Sequence[Column], keys: Sequence[int]) -> Expr:
-    """That the columns with the ids `keys` equal the params of the target."""
+    """The predicate that the columns with the ids `keys` equal the params of the target."""
     return conjunction(
         *(
             same(column, Param(0, column.id, column.name, column.type))

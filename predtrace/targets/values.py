@@ -35,19 +35,19 @@ from symbolic.types import (
 _SHOWN = 100
 _NANOSECONDS = re.compile(r"[.,]\d{6}0*[1-9]")
 _NO_ARRAYS = (str, bytes, bytearray, memoryview, Mapping, Set, Iterator)
-"""What Python iterates over, but is no sequence of elements."""
+"""Types that are iterable but are not sequences of elements."""
 
 
 class _NoFitError(Exception):
-    """The value is no value of the type."""
+    """The value is not a value of the type."""
 
 
 def convert(value: Any, data_type: DataType, column: str) -> Any:
-    """The value as one of the type: exact, or a TargetError that says what would do.
+    """The value as an exact value of the type. Raises a TargetError that says what is accepted.
 
-    Dates and timestamps are also taken from ISO text, decimals from int and text. Zoned
-    timestamps become aware ones in UTC; a naive one must not be passed (its zone is
-    the job's: see `targets`).
+    Dates and timestamps are also read from ISO text, decimals from int and text. Zoned timestamps
+    become aware timestamps in UTC. A naive timestamp must not be passed: its zone is the job's (see
+    `checking`).
     """
     try:
         return _convert(value, data_type)
@@ -55,14 +55,14 @@ def convert(value: Any, data_type: DataType, column: str) -> Any:
         hint = _HINTS.get(type(data_type), "")
         raise TargetError(
             f"column {column} is {type_name(data_type)}; {_shown(value)} "
-            f"({type(value).__name__}) is no such value{hint}"
+            f"({type(value).__name__}) is not such a value{hint}"
         ) from None
 
 
 def _shown(value: Any) -> str:
     try:
         text = " ".join(repr(value).split())
-    except ValueError:  # Python does not write out whole numbers of thousands of digits
+    except ValueError:  # Python refuses to print integers of thousands of digits
         return "a number"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
@@ -88,14 +88,14 @@ def _boolean(value: Any, data_type: DataType) -> bool:
 def _integer(value: Any, data_type: DataType) -> int:
     assert isinstance(data_type, Integer)
     whole = _exact_number(value)
-    # The range first: the digits of 1E+999999 are best never written out.
+    # The range comes first, so that the digits of 1E+999999 are never written out.
     if not _fits(whole, data_type.bits) or whole != int(whole):
         raise _NoFitError
     return int(whole)
 
 
 def _exact_number(value: Any) -> decimal.Decimal:
-    """A finite number, exactly; text only if it is one."""
+    """A finite number, exactly; also from text that is a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, decimal.Decimal, str)):
         raise _NoFitError
     try:
@@ -109,7 +109,7 @@ def _exact_number(value: Any) -> decimal.Decimal:
 
 def _decimal(value: Any, data_type: DataType) -> decimal.Decimal:
     assert isinstance(data_type, Decimal)
-    # A float stands for what it prints as: 0.1 is meant as 0.1.
+    # A float stands for the number that it prints as: 0.1 means 0.1.
     number = _exact_number(repr(value) if isinstance(value, float) else value)
     # The place of the first digit comes before any arithmetic that could leave its range.
     if number and not 0 <= number.adjusted() + data_type.scale < data_type.precision:

@@ -106,5 +106,5 @@ def test_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert [file.rows for file in snapshot_files([str(tmp_path / "link")])] == [2]
     (tmp_path / "real" / "loop").symlink_to(tmp_path / "real")
-    with pytest.raises(SourceError, match="link to a folder that it lies in"):
+    with pytest.raises(SourceError, match="link to a folder that contains it"):
         snapshot_files([str(tmp_path / "real")])

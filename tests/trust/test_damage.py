@@ -152,7 +152,7 @@ def test_a_link_out_of_the_job_is_not_followed(store: tuple[Path, str], tmp_path
     file.unlink()
     file.symlink_to(tmp_path / "elsewhere.parquet")
     try:
-        with pytest.raises(StoreError, match=r"leads to .*elsewhere.*outside of the job's folder"):
+        with pytest.raises(StoreError, match=r"leads to .*elsewhere.*outside the job's folder"):
             answers(store, "auto")
     finally:
         file.unlink()

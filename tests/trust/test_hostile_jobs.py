@@ -94,7 +94,7 @@ def change_source(body: Any, **changes: Any) -> Any:
         ({"options": {"driver": "com.evil.Driver"}}, "option 'driver' is not known for parquet"),
         ({"options": {"fs.file.impl": "com.evil.Fs"}}, r"option 'fs\.file\.impl' is not known"),
         ({"options": {"IO.Compression.Codecs": "com.evil.C"}}, "is not known"),
-        ({"options": {"compression": "com.evil.C"}}, "which is no compression"),
+        ({"options": {"compression": "com.evil.C"}}, "which is not a compression"),
         ({"options": {"basePath": "/etc"}}, "which is not above"),
         ({"options": {"__globPaths__": "true"}}, "is not known"),
         ({"roots": ["relative"]}, "'relative' is not a whole local path"),
@@ -155,7 +155,7 @@ def test_a_folder_that_is_a_link_leads_nowhere(copy: Store, tmp_path: Path) -> N
     folder = copy[0] / copy[1] / "node-2"
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreError, match=r"leads to .*elsewhere.* outside of the job's folder"):
+    with pytest.raises(StoreError, match=r"leads to .*elsewhere.* outside the job's folder"):
         opened(copy).lineage(TARGET, mode="stored")
     answer = opened(copy).lineage(TARGET)
     assert answer.mode != "stored"

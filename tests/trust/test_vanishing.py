@@ -66,7 +66,7 @@ def test_between_trace_and_run(spark: SparkSession, folder: Path, keep: str, gon
         file.unlink()
     else:
         shutil.rmtree(folder / "s")
-    said = rf"source s.*{file if gone == 'file' else folder / 's'} .*make the DataFrame anew"
+    said = rf"source s.*{file if gone == 'file' else folder / 's'} .*make the DataFrame again"
     refused(lambda: trace.run(folder / "store", keep=keep).wait(), said)
     assert not list((folder / "store").iterdir())
 
