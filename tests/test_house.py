@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,17 @@ def test_paths_named_in_the_docs_exist() -> None:
     assert len(named) > 40
     for page, path in named:
         assert (ROOT / path).exists(), f"{page.name} names {path}, which is not there"
+
+
+def test_the_page_on_layout_has_every_room_on_its_floor() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    (rooms,) = (c["layers"] for c in contracts["contracts"] if c.get("containers") == ["predtrace"])
+    floors = [set(floor.split(" | ")) for floor in reversed(rooms)]
+    page = (ROOT / "docs" / "layout.md").read_text("utf-8")
+    shown = re.findall(r"^\| (\d+) \| `(\w+)(?:/|\.py)` \|", page, flags=re.MULTILINE)
+    assert [{room for floor, room in shown if int(floor) == n + 1} for n in range(len(floors))] == (
+        floors
+    )
 
 
 @pytest.mark.parametrize("target", ["demo", "quick", "test", "docs"])

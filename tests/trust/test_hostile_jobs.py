@@ -121,7 +121,7 @@ def test_sources_are_files_of_known_formats_in_named_places(
 def test_no_setting_is_put_in_force_but_those_that_change_results(key: str, store: Store) -> None:
     body = body_of(store)
     body["job"]["settings"]["conf"][key] = "com.evil.Class"
-    with pytest.raises(JobFormatError, match=f"setting '{key}' is none of those"):
+    with pytest.raises(JobFormatError, match=f"setting '{key}' is not among the settings"):
         decode_job(sealed(body), "job.json")
 
 
