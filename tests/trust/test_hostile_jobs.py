@@ -159,7 +159,7 @@ def test_a_folder_that_is_a_link_leads_nowhere(copy: Store, tmp_path: Path) -> N
         opened(copy).lineage(TARGET, mode="stored")
     answer = opened(copy).lineage(TARGET)
     assert answer.mode != "stored"
-    assert any("outside of the job's folder" in note for note in answer.notes)
+    assert any("outside the job's folder" in note for note in answer.notes)
     assert (tmp_path / "elsewhere" / "part-0.parquet").exists()
 
 
