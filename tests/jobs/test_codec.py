@@ -242,7 +242,7 @@ def test_a_literal_with_a_bad_value_is_refused() -> None:
     file = json.loads(encode_job(example_job()))
     index = next(i for i, n in enumerate(file["body"]["nodes"]) if n.get("node") == "literal")
     bad = {"date": "2026-13-01"}
-    with pytest.raises(JobFormatError, match="is no date value"):
+    with pytest.raises(JobFormatError, match="is not a date value"):
         decode_job(edited(example_job(), "nodes", index, "value", value=bad), "job.json")
 
 
