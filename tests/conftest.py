@@ -42,9 +42,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        # Many small queries: compiling them for speed costs more than running them.
+        # Many small queries: compiling them for speed costs more than running them. Room for what
+        # is compiled and loaded; it is collected again and again otherwise.
         "spark.driver.extraJavaOptions": (
             f'"-Dlog4j2.configurationFile={log4j}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+            " -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=256m -Xms1g -Xmn512m"
         ),
         "spark.sql.codegen.wholeStage": "false",
         # Every hash table begins with a page, of up to 64 MB otherwise, which is filled with zeros.
