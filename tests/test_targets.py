@@ -202,7 +202,11 @@ def test_naive_timestamps_are_in_the_jobs_zone() -> None:
         (np.datetime64("2020-01-01"), DATE, dt.date(2020, 1, 1)),
         (pd.Timestamp("2020-01-01 00:00:00.123456"), WALL, MICROS),
         (np.timedelta64(3000, "ns"), DayTimeInterval(), dt.timedelta(microseconds=3)),
-        (pd.Timedelta("1us"), DayTimeInterval(), dt.timedelta(microseconds=1)),
+        (
+            pd.Timedelta(dt.timedelta(microseconds=1)),
+            DayTimeInterval(),
+            dt.timedelta(microseconds=1),
+        ),
         (dt.datetime.max.replace(tzinfo=UTC), TIMESTAMP, dt.datetime.max.replace(tzinfo=UTC)),
         ("2020-01-01 00:00:00.12345600", WALL, MICROS),
         (b"a\x00b", Binary(), b"a\x00b"),
@@ -231,11 +235,12 @@ def test_values_convert_exactly(value: Any, data_type: DataType, expected: Any) 
         (dt.datetime(2020, 1, 1, 1), DATE), (1, DATE), ("2020-13-01", DATE),
         (dt.datetime(2020, 1, 1, tzinfo=UTC), Timestamp(zoned=False)),
         ({"a": 1}, Map(STRING, LONG)), ("ab", Array(STRING)), ((1,), Record(())),
-        *((none, each) for none in (pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT"))
+        *((none, each)
+          for none in (pd.NaT, pd.NA, np.datetime64("NaT", "us"), np.timedelta64("NaT", "us"))
           for each in (DATE, TIMESTAMP, LONG, STRING, DOUBLE, DayTimeInterval())),
         (pd.Timestamp("2020-01-01 00:00:00.000000001"), WALL), (np.datetime64(1, "ns"), WALL),
         (pd.Timestamp(np.datetime64("20000-01-01", "s")), WALL),
-        ("2020-01-01 00:00:00.1234561", WALL), (pd.Timedelta(1), DayTimeInterval()),
+        ("2020-01-01 00:00:00.1234561", WALL), (pd.Timedelta(1, "ns"), DayTimeInterval()),
         *((np.datetime64(2**62, unit), each) for unit in ("D", "us") for each in (DATE, LONG)),
         (np.datetime64(1, "ns"), LONG), (np.timedelta64(1, "M"), YearMonthInterval()),
         (dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), TIMESTAMP),

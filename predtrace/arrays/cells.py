@@ -160,9 +160,9 @@ def _joined(lo: Columns, hi: Columns, axis: int, shape: Shape) -> tuple[Columns,
     order = sorting_order([*keys, lo[axis]], (*sizes, shape[axis]))
     if order is not None:
         lo, hi, keys = ([column[order] for column in columns] for columns in (lo, hi, keys))
-    fresh = differs(keys, None)
     group = np.zeros(len(lo[axis]), np.int64)
-    np.cumsum(fresh, out=group[1:])
+    if keys:
+        np.cumsum(differs(keys, None), out=group[1:])
     step = shape[axis] + 1
     if (int(group[-1]) + 1) * step >= KEY_LIMIT:
         return lo, hi

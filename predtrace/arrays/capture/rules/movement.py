@@ -304,6 +304,7 @@ def _as_strided(
     strides: Any = None,
     subok: bool = False,
     writeable: bool = True,
+    check_bounds: bool | None = None,
 ) -> Edges:
     """The view's places among the cells' numbers, which lie in memory as the cells do."""
     if isinstance(x, Operand):
