@@ -319,7 +319,7 @@ def test_several_files(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="3 files; give rows as a table of file and row"):
         job.forward("s1", rows=[0])
     strange = pa.table({"file": ["/elsewhere"], "row": [0]})
-    with pytest.raises(TargetError, match="/elsewhere is no file of source staff"):
+    with pytest.raises(TargetError, match="/elsewhere is not a file of source staff"):
         job.forward("s1", rows=strange)
 
 

@@ -129,7 +129,7 @@ def test_forward_refuses_rows_that_are_not_there(
     for row, said in ((count, f"no row {count}"), (-1, "no row -1")):
         with pytest.raises(TargetError, match=said):
             job.forward(source.name, rows=table([last.path], [row]))
-    with pytest.raises(TargetError, match=r"other\.parquet is no file"):
+    with pytest.raises(TargetError, match=r"other\.parquet is not a file"):
         job.forward(source.name, rows=table(["other.parquet"], [0]))
     with pytest.raises(TargetError, match="whole numbers"):
         job.forward(source.name, rows=table([last.path], [0.5]))
