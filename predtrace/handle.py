@@ -1,4 +1,4 @@
-"""The handle of a job: its output, questions about its rows, and what is stored for them."""
+"""The handle of a job: its output, questions about its rows, and maintenance of stored results."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class JobHandle:
     """A finished run: its output and its lineage.
 
-    After ``keep="late"`` the output is there at once; everything else waits until the
-    intermediates are stored, and raises StoreError if that failed.
+    After ``keep="late"`` the output is available at once. Everything else waits until the
+    intermediate results are stored, and raises StoreError if that failed.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class JobHandle:
         self._front_end = front_end
 
     def wait(self) -> JobHandle:
-        """Wait until the job is saved; the handle itself. Raises StoreError if it cannot be."""
+        """Wait until the job is saved; returns the handle. Raises StoreError if saving failed."""
         if self._record is None:
             assert self._work is not None
             self._record, self._folder = self._work.wait()
@@ -70,7 +70,7 @@ class JobHandle:
     @property
     @reads_deep_trees
     def record(self) -> Job:
-        """What is saved of the job, also what others have built since.
+        """The saved record of the job, with all that was built since.
 
         Raises StoreError if the job is gone.
         """
@@ -83,7 +83,7 @@ class JobHandle:
 
     @property
     def folder(self) -> Path:
-        """Where the job lies."""
+        """The job's folder."""
         self.wait()
         assert self._folder is not None
         return self._folder
@@ -92,8 +92,8 @@ class JobHandle:
     def output(self) -> DataFrame:
         """The pipeline's output as a Spark DataFrame: its names, types, metadata and order.
 
-        What is read back from where it was stored may be NULL by its schema.
-        Raises PredTraceError if the output was not kept, or there is no Spark session.
+        Columns read back from the store are nullable by their schema. Raises PredTraceError if the
+        output was not kept, or if there is no Spark session.
         """
         front_end = named_front_end(self._front_end)
         if self._frame is not None and not front_end.is_readable(self._frame):
@@ -127,7 +127,7 @@ class JobHandle:
 
     @property
     def _names(self) -> list[str]:
-        """What the output's columns are called; names may repeat."""
+        """The names of the output's columns; they may repeat."""
         from pushdown.graph import OperatorGraph
 
         return [c.name for c in OperatorGraph(self.record.graph, self.record.root).output()]
@@ -150,16 +150,15 @@ class JobHandle:
     ) -> Lineage:
         """The source rows behind output rows.
 
-        `target` is a row, a tuple with all values, a dict with some columns, a SQL
-        predicate over the output columns, or a list of these (the answer then has a
-        ``target`` column, the position in the list). `engine` is ``duckdb`` (local
-        Parquet, no JVM), ``spark``, or ``auto``: DuckDB where it is exact. `mode` is
-        ``indexed`` (looks up row numbers; see `build_index`), ``stored`` (looks up the
-        stored intermediate results), ``replayed`` (computes them again from just enough
-        of the sources), or ``auto``: what is there, in this order; or ``refined``.
-        `aggregates` is the reading of min and max, where the job has both. Names, types
-        and sources are checked now, rows are computed when read. Raises TargetError,
-        SourceError, EngineError, NonDeterministicError or PredTraceError.
+        `target` is a row, a tuple with all values, a dict with some columns, a SQL predicate over
+        the output columns, or a list of these (the answer then has a ``target`` column, the
+        position in the list). `engine` is ``duckdb`` (local Parquet, no JVM), ``spark``, or
+        ``auto``: DuckDB where it is exact. `mode` is ``indexed`` (looks up row numbers; see
+        `build_index`), ``stored`` (looks up the stored intermediate results), ``replayed``
+        (computes them again from just enough of the sources), ``refined``, ``naive``, or ``auto``:
+        the first of these that is available. `aggregates` is the reading of min and max, if the job
+        has both. Names, types and sources are checked now; rows are computed when read. Raises
+        TargetError, SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._session
         with of_record(self.id):
@@ -171,10 +170,10 @@ class JobHandle:
     ) -> JobHandle:
         """Store now, from unchanged sources, the intermediate results that the job lacks.
 
-        Many questions are then look-ups. What is stored, now or by the run, is made as small
-        as the output allows (`predtrace.maintenance.compaction`). Raises SourceError if a
-        source changed since the job, NonDeterministicError if another run need not give what
-        the job had, EngineError or StoreError if it cannot be done; the job stays as it was then.
+        Questions are then lookups. All stored results, also the run's, are compacted to what the
+        output looks up (`predtrace.maintenance.compaction`). Raises SourceError if a source changed
+        since the job ran, NonDeterministicError if another run may not give the job's rows,
+        EngineError or StoreError if it cannot be done. The job then stays unchanged.
         """
         from predtrace.maintenance.backfill import build
 
@@ -196,15 +195,14 @@ class JobHandle:
     ) -> IndexSummary:
         """Index the output rows by the numbers of their source rows, from unchanged sources.
 
-        Questions are then look-ups (mode ``indexed``), and `forward` ones can be asked.
-        `targets` restricts the index to some output rows (as in `lineage`), `scans` to
-        some tables, aliases or occurrences (``lineitem[2]``). `limit` bounds the bytes of
-        the row numbers before compression. `steps` is called with the name of each step,
-        for a context that lasts as long. Where the job's index has all that, it is checked and
-        left as it is (`IndexSummary.there`), unless `rebuild` says to build it anew.
-        Raises SourceError if a source changed since the job, EngineError if rows have no
-        numbers, StoreError beyond the limit or if it cannot be written, PredTraceError
-        if the output was not kept; the job stays as it was then.
+        Questions are then lookups (mode ``indexed``), and forward questions are possible. `targets`
+        restricts the index to some output rows (as in `lineage`), `scans` to some tables, aliases
+        or occurrences (``lineitem[2]``). `limit` bounds the bytes of the row numbers before
+        compression. `steps` is called with the name of each step and returns a context for the
+        step. An index that covers the request is checked and kept (`IndexSummary.there`), unless
+        `rebuild` is true. Raises SourceError if a source changed since the job ran, EngineError if
+        rows have no numbers, StoreError beyond the limit or if the index cannot be written,
+        PredTraceError if the output was not kept. The job then stays unchanged.
         """
         from predtrace.index.summary import summary
         from predtrace.maintenance.indexing import LIMIT, build_index
@@ -237,11 +235,11 @@ class JobHandle:
     ) -> Reached:
         """The output rows that source rows reach, looked up in the job's row-id index.
 
-        `scan` is a table, an alias or an occurrence (``lineitem[2]``). The source rows are
-        those that satisfy the SQL predicate `where` (an engine finds them, in the source),
-        or `rows`: numbers from 0 if the source is one file, or a table of ``file`` and
-        ``row`` as `row_ids` gives it. Raises PredTraceError without an index, or if that
-        leaves out the scan, TargetError for rows or a predicate that do not fit.
+        `scan` is a table, an alias or an occurrence (``lineitem[2]``). The source rows are the rows
+        that satisfy the SQL predicate `where` (an engine finds them in the source), or `rows`:
+        numbers from 0 if the source is one file, or a table of ``file`` and ``row`` as `row_ids`
+        returns it. Raises PredTraceError if there is no index or if it leaves out the scan,
+        TargetError for rows or a predicate that do not fit.
         """
         from predtrace.lineage.forward import forward
 

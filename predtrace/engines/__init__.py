@@ -1,1 +1,1 @@
-"""Engines: they select source rows by lineage predicates; see `base` for what one is asked."""
+"""Engines: they select source rows by lineage predicates; `base` has their protocol."""

@@ -1,10 +1,10 @@
-"""What a lineage question asks of an engine, and what an engine gives back.
+"""The protocol of engines: the requests of a lineage question, and the relations they return.
 
-A question is made of target rows and, per scan, a predicate that some *bound rows* give
-their values to: the target rows themselves, or the rows of a stored table that its own
-predicate selects for bound rows further up (`StoredLink`; `ReplayedLink` if the table
-is not stored but computed again). Engines evaluate all of this
-as joins; the result is a relation that is computed when it is read.
+A question has target rows and, for each scan, a predicate with params. *Bound rows* give the params
+their values. Bound rows are the target rows themselves, or the rows of a stored table that its own
+predicate selects for bound rows further up (`StoredLink`; `ReplayedLink` if the table is computed
+again instead of stored). Engines evaluate all of this as joins. The result is a relation that is
+computed when it is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OUTPUT_ROW = "output_row"
 """The column of a stored table that numbers rows of the output."""
 TARGET = "target"
-"""The column that numbers the targets in an answer to several."""
+"""The column that numbers the targets in an answer for several targets."""
 
 
 def physical_name(column_id: int) -> str:
@@ -37,7 +37,8 @@ def physical_name(column_id: int) -> str:
 
 
 class Targets:
-    """Target rows: `rows` has the column `target` (int64, from 0) and one ``c<id>`` per column.
+    """Target rows: `rows` has the column `target` (int64, from 0) and a column ``c<id>`` per
+    column.
 
     One target may be several rows (a predicate that several output rows satisfy).
     `numbered` says whether answers carry the target's number.
@@ -56,9 +57,9 @@ class TargetLink(msgspec.Struct, frozen=True):
 class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a stored table that `predicate` selects, given the rows of `parent`.
 
-    `folder` holds Parquet files with the physical names of `columns`, but for those that
-    `numbers` finds in the stored output, whose folder is `output`. `files` and `output_files`
-    are what the record says of the files in these folders.
+    `folder` holds Parquet files with the physical names of `columns`. Columns in `numbers` are
+    missing there and are found in the stored output, whose folder is `output`. `files` and
+    `output_files` are the job's records of the files in these folders.
     """
 
     folder: str
@@ -74,12 +75,11 @@ class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
 class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The rows of node `node` of a graph that `predicate` selects, given the rows of `parent`.
 
-    They are computed again: `scans` gives per scan under the node (by its id) which of
-    its rows that takes, the predicate being sufficient for what is looked up. Of these rows
-    those are enough that are in the value sets `sets`, as `memberships` says by scan. Of the
-    scans `selective` few rows are taken, in which lineage may be looked up, too. The graph
-    may carry the `identities` of scans (by id) up to the node. Links of this kind are told
-    apart by object identity.
+    They are computed again. For each scan under the node (by its id) `scans` requests the rows that
+    this needs: its predicate is sufficient for the rows looked up. Of these, the rows in the value
+    sets `sets` are enough; `memberships` says so by scan. The scans `selective` give few rows, and
+    lineage may be looked up in these rows, too. The graph may carry the `identities` of scans (by
+    id) up to the node. Links of this kind are compared by object identity.
     """
 
     graph: OperatorGraph
@@ -97,8 +97,8 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A value set of refinement: the distinct tuples of `columns` for each target row.
 
-    They are taken from the rows of `source` that `predicate` selects for the target
-    row; `memberships` name the other sets that narrow it down.
+    The tuples come from the rows of `source` that `predicate` selects for the target row.
+    `memberships` name the other sets that narrow it down.
     """
 
     node: int
@@ -109,11 +109,11 @@ class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class RefinedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The tuples of scan `node`'s value set, beside the values of their target row.
+    """The tuples of scan `node`'s value set, with the values of their target row.
 
-    All links of a question share `sets`, in the order of the first pass. `columns` are
-    the set's, `renamed` what their values are called as params: the target may have the
-    same columns. `predicate` is the scan's, over both.
+    All links of a question share `sets`, in the order of the first pass. `columns` are the columns
+    of the set. `renamed` has their names as params, since the target may have the same columns.
+    `predicate` is the scan's predicate over both.
     """
 
     sets: tuple[SetRequest, ...]
@@ -132,7 +132,7 @@ LookedUp = Union[StoredLink, ReplayedLink, RefinedLink]
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of `source` that `predicate` (over `columns`) selects for the rows of `link`.
 
-    `columns` are the scan's: named as in the source, with the ids of the graph; `node` is
+    `columns` are the scan's columns: named as in the source, with the ids of the graph. `node` is
     the scan's number, if it is a scan of the graph.
     """
 
@@ -144,7 +144,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
-    """All links that answering the requests goes through, but the targets."""
+    """All links on the way to answering the requests, except the targets."""
     seen: set[Link] = set()
     for request in requests:
         link = request.link
@@ -155,7 +155,7 @@ def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
 
 
 def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
-    """All predicates that answering the requests evaluates; not what replays compute."""
+    """All predicates that are evaluated to answer the requests, except expressions of replays."""
     for request in requests:
         yield request.predicate
     for link in links_of(requests):
@@ -168,7 +168,7 @@ def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
 
 
 def scans_of(link: LookedUp) -> Iterator[ScanRequest]:
-    """The scans that computing a link's rows reads."""
+    """The scans that are read to compute a link's rows."""
     match link:
         case ReplayedLink(scans=scans, sets=sets):
             yield from scans.values()
@@ -184,7 +184,7 @@ def scans_of(link: LookedUp) -> Iterator[ScanRequest]:
 
 
 def replays_of(link: LookedUp) -> Iterator[ReplayedLink]:
-    """The replays that computing a link's rows takes."""
+    """The replays that are needed to compute a link's rows."""
     match link:
         case ReplayedLink():
             yield link
@@ -193,17 +193,17 @@ def replays_of(link: LookedUp) -> Iterator[ReplayedLink]:
 
 
 class Rows(Protocol):
-    """Selected source rows, computed at each call. Physical rows: equal ones stay apart.
+    """Selected source rows, computed at each call. Rows are physical: equal rows stay apart.
 
     With numbered targets every result has the column `target` first, and a row that
     belongs to several targets appears once for each.
     """
 
     def count(self) -> int:
-        """How many rows; decodes only what the predicate needs."""
+        """The number of rows; decodes only the columns that the predicate needs."""
 
     def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some `limit` of the rows."""
+        """Any `limit` of the rows."""
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows, with the source's columns (or those named) as stored."""
@@ -212,7 +212,8 @@ class Rows(Protocol):
         """The same as a stream of Arrow batches."""
 
     def row_ids(self) -> pa.Table:
-        """Per row `file` (path without a scheme, not percent-encoded) and `row` from 0."""
+        """The `file` (a path without scheme and percent-encoding) and `row` (from 0) of each
+        row."""
 
     def row_id_batches(self) -> Iterator[pa.RecordBatch]:
         """The same as a stream of Arrow batches."""
@@ -225,17 +226,17 @@ class Rows(Protocol):
 
 
 class Answering(Protocol):
-    """One question, as an answer needs it."""
+    """One question: the part of its evaluation that answers need."""
 
     @property
     def passes(self) -> int | None:
-        """How many passes refinement took; None before, or without it."""
+        """The number of passes of refinement; None before it, or without it."""
 
     def rows(self, requests: Sequence[ScanRequest]) -> Rows:
         """The union, by row identity, of what several scans of one source select."""
 
     def predicate_sql(self, request: ScanRequest) -> str:
-        """The scan's predicate as text, with what is known of the bound row put in."""
+        """The scan's predicate as text, with known values of the bound row substituted."""
 
 
 class Evaluation(Answering, Protocol):
@@ -248,9 +249,9 @@ class Evaluation(Answering, Protocol):
         """Rows of the request's source by number: those with `ids` (as `Rows.row_ids` gives)."""
 
     def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node, whatever is looked up in it; write its rows.
+        """Compute all rows of the link's node, not only the rows looked up, and write them.
 
-        Equal rows are written once where none of them can be told from another.
+        Equal rows are written once if they are identical.
 
         `folder` is new; the Parquet files in it have the physical names of the columns.
         """
@@ -260,7 +261,7 @@ class Evaluation(Answering, Protocol):
 
 
 class Opener(Protocol):
-    """What begins questions."""
+    """The part of an engine that begins questions."""
 
     name: str
 
@@ -269,16 +270,18 @@ class Opener(Protocol):
 
 
 class Engine(Opener, Protocol):
-    """An engine: which expressions it evaluates as the pipeline did, and the evaluation."""
+    """An engine: evaluates questions, and says which expressions it evaluates as the pipeline
+    did."""
 
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
-        """Why the engine cannot answer the requests exactly; None if it can."""
+        """The reason why the engine cannot answer the requests exactly; None if it can."""
 
     def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
-        """Why the engine cannot read, or compute again, the link's rows; None if it can."""
+        """The reason why the engine cannot read, or compute again, the link's rows; None if it
+        can."""
 
     def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
-        """Why the engine cannot evaluate the expressions exactly; None if it can."""
+        """The reason why the engine cannot evaluate the expressions exactly; None if it can."""
 
     def open(self, targets: Targets, settings: EngineSettings) -> Evaluation:
         """Begin a question."""
@@ -287,7 +290,7 @@ class Engine(Opener, Protocol):
 def output_names(columns: Sequence[Column], wanted: Sequence[str] | None) -> tuple[Column, ...]:
     """The scan columns of these names, in the order asked for; all without `wanted`.
 
-    Raises EngineError for an unknown name or an empty list, listing those there are.
+    Raises EngineError, with the known names, for an unknown name or an empty list.
     """
     if wanted is None:
         return tuple(columns)

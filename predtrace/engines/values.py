@@ -73,7 +73,7 @@ def arrow_type(data_type: DataType) -> pa.DataType:
 def stored_table(stored: StoredResult, folder: Path, names: Sequence[str]) -> pa.Table:
     """A stored result of the job in `folder`, in its order: its columns as `names`.
 
-    Raises StoreError if it is not there as it was written.
+    Raises StoreError if it is missing or differs from what was written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -103,7 +103,7 @@ def _declared(array: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
 def target_table(
     columns: Sequence[Column], rows: Sequence[tuple[int, Mapping[int, Any]]]
 ) -> pa.Table:
-    """Target rows as an Arrow table: per row its target's number and values by column id."""
+    """Target rows as an Arrow table: for each row its target's number, and values by column id."""
     import pyarrow as pa
 
     arrays = [pa.array([number for number, _ in rows], pa.int64())]
@@ -118,8 +118,8 @@ def target_table(
 def row_literals(columns: Sequence[Column], row: pa.Table) -> dict[int, Literal] | None:
     """The values of a table's only row as literals by column id.
 
-    None if a column's type has no literals, or Python no such value: its dates and times
-    end with the years 1 and 9999.
+    None if a column's type has no literals, or if Python lacks the value: its dates and times are
+    limited to the years 1 to 9999.
     """
     if not all(has_literals(column.type) for column in columns):
         return None

@@ -63,7 +63,9 @@ def test_both_ends_of_any_file_are_compared(size: int, place: str, tmp_path: Pat
     data = bytearray(text(size))
     data[0 if place == "first" else -1] ^= 1
     rewrite(path, bytes(data))
-    with pytest.raises(SourceError, match=r"orders changed .*a\.csv has other content with the same"):
+    with pytest.raises(
+        SourceError, match=r"orders changed .*a\.csv has other content with the same"
+    ):
         check_snapshot(before)
 
 

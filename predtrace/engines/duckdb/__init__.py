@@ -1,1 +1,1 @@
-"""DuckDB: questions in this process, where it evaluates exactly as Spark does."""
+"""DuckDB: answers questions in this process if it evaluates them exactly as Spark does."""

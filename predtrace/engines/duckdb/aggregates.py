@@ -1,10 +1,10 @@
-"""The aggregates of the IR in DuckDB: one row each, its spelling beside where that is exact.
+"""The aggregates of the IR in DuckDB: one row each, with its spelling and where that is exact.
 
-Aggregates that add floating-point numbers depend on the order of the rows, which no two
-engines share; decimals and integers are added exactly. Where ANSI mode is on, the job had
-no overflow, or it would have failed; then no group that matters has one here.
+Aggregates that add floating-point numbers depend on the order of the rows, which differs between
+engines. Decimals and integers are added exactly. In ANSI mode a job with an overflow would have
+failed, so no group that matters has an overflow here.
 
-The result's type is the caller's to see to.
+The caller casts the result to its type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from symbolic.types import Decimal, Integer, type_name
 COUNT_TYPE = Decimal(19, 0)
 """Holds every count of rows."""
 _AVERAGED_AS_DOUBLE = 11
-"""Up to so many digits Spark's optimizer averages decimals as doubles."""
+"""Spark's optimizer averages decimals of up to so many digits as doubles."""
 _INTEGER_SUMMED_SAFELY = 32
 
 
@@ -36,7 +36,7 @@ def _both(*conditions: exp.Expr | None) -> exp.Expr | None:
 
 
 def _count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
-    """Of several arguments: those rows, or different tuples, where none is NULL."""
+    """Of several arguments: counts the rows, or the distinct tuples, in which none is NULL."""
     if len(args) < 2:
         return spelled("count")(call, args, keep)
     present = [exp.Not(this=exp.Is(this=exp.paren(arg), expression=exp.Null())) for arg in args]
@@ -47,7 +47,7 @@ def _count(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None)
 
 
 def _avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
-    """Decimals: the exact sum by the count, rounded half up as Spark does."""
+    """Decimals: the exact sum divided by the count, rounded half up as in Spark."""
     argument = call.args[0].type
     if not (isinstance(call.type, Decimal) and isinstance(argument, Decimal)):
         return spelled("avg")(call, args, keep)
@@ -56,7 +56,7 @@ def _avg(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -
 
 
 def _count_if(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
-    """DuckDB's own gives NULL for no rows."""
+    """DuckDB's own `count_if` gives NULL for no rows."""
     if_true = exp.Case(ifs=[exp.If(this=args[0].copy(), true=exp.true())])
     return spelled("count")(call, [if_true], keep)
 
@@ -71,7 +71,7 @@ def _ordered(call: AggregateCall, settings: EngineSettings) -> str | None:
 def _sum(call: AggregateCall, settings: EngineSettings) -> str | None:
     match call.args[0].type, call.type:
         case Integer(bits), Integer(64):
-            # Four thousand million of the largest stay in range.
+            # The sum of four thousand million of the largest values stays in range.
             exact = settings.ansi or bits <= _INTEGER_SUMMED_SAFELY
             return None if exact else "integers overflow otherwise without ANSI mode"
         case Decimal() as argument, Decimal() as result if result == sum_type(argument):

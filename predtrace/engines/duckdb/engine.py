@@ -1,9 +1,9 @@
 """The DuckDB engine: lineage over local Parquet files, without a JVM.
 
-Bound rows become tables of an in-memory database, a schema for each question, so that
-all scans of a question share them, and so that it is known of them whether they are one
-row (its values then go into the predicate as literals, and file statistics apply) and
-which columns have no NULLs (plain ``=`` joins then, whose keys skip row groups).
+Bound rows become tables of an in-memory database, with a schema for each question. All scans of a
+question share them. Two facts about a table of bound rows help. If it has one row, its values go
+into the predicate as literals, and file statistics apply. For columns without NULLs joins use plain
+``=``, and their keys skip row groups.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class DuckDBEngine:
     name = DUCKDB_NAME
 
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
-        """Why DuckDB cannot answer exactly, by what the job recorded; None if it can."""
+        """The reason, by the job's record, why DuckDB cannot answer exactly; None if it can."""
         for request in requests:
             found = source_inexactness(request.source, settings)
             if found is not None:
@@ -93,7 +93,7 @@ class DuckDBEngine:
         return inexactness(list(expressions_of(requests)), settings)
 
     def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
-        """Why DuckDB cannot read, or compute again, the link's rows; None if it can."""
+        """The reason why DuckDB cannot read, or compute again, the link's rows; None if it can."""
         problems = itertools.chain(
             (source_inexactness(request.source, settings) for request in scans_of(link)),
             (plan_inexactness(replay.graph, replay.node, settings) for replay in replays_of(link)),
@@ -107,7 +107,8 @@ class DuckDBEngine:
         return None
 
     def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
-        """Why DuckDB would not evaluate the expressions as Spark does; None if it would."""
+        """The reason why DuckDB does not evaluate the expressions as Spark does; None if it
+        does."""
         return inexactness(exprs, settings)
 
     def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
@@ -116,7 +117,7 @@ class DuckDBEngine:
 
 
 class DuckDBEvaluation:
-    """One question: a schema of the process's database, as long as it is referred to."""
+    """One question: a schema of the process's database, dropped when the question is."""
 
     def __init__(self, targets: Targets, settings: EngineSettings) -> None:
         self._targets = targets
@@ -141,7 +142,7 @@ class DuckDBEvaluation:
         return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
-        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        """The rows of the request's source with these `ids` (as `row_ids` returns them)."""
         source = self._source(request.source, request.columns)
         files = tuple(file.path for file in request.source.files)
         one_file = len(files) == 1
@@ -166,7 +167,7 @@ class DuckDBEvaluation:
     ) -> None:
         """Write the rows of a stored table that rows of its parent look up, in that order.
 
-        `numbers` says which values numbers of output rows are to replace.
+        `numbers` says which values are replaced by numbers of output rows.
         """
         rows = self._looked_up(link).subquery("r", copy=False)
         types = functools.partial(self._types, partitioned=False)
@@ -182,7 +183,7 @@ class DuckDBEvaluation:
             ).fetchall()
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
-        """Raise EngineError if the files have types that DuckDB reads otherwise."""
+        """Raise EngineError if the files have types that DuckDB reads differently."""
         links = tuple(links_of(requests))
         for link in links:
             if isinstance(link, StoredLink):
@@ -192,18 +193,18 @@ class DuckDBEvaluation:
             self._scanned(request)
 
     def predicate_sql(self, request: ScanRequest) -> str:
-        """The scan's predicate as text, with what is known of the bound row put in."""
+        """The scan's predicate as text, with known values of the bound row substituted."""
         return self._queries.readable_predicate(request, self._bound(request.link))
 
     # -- running queries
 
     def cursor(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """A connection that nothing else uses meanwhile."""
+        """A connection for exclusive use."""
         return zoned_cursor(self._zone)
 
     @cached_property
     def _schema(self) -> str:
-        """Where the question's tables lie; made for the first."""
+        """The schema of the question's tables, created for the first one."""
         name = f"question{next(_numbers)}"
         with self.cursor() as cursor:
             cursor.execute(f"CREATE SCHEMA {name}").fetchall()
@@ -215,17 +216,17 @@ class DuckDBEvaluation:
             return f"{self._schema}.rows{next(self._table_numbers)}"
 
     def arrow(self, query: exp.Query) -> pa.Table:
-        """Run a query, all rows at once."""
+        """Run a query and return all rows at once."""
         with self.cursor() as cursor:
             return cursor.sql(query.sql("duckdb", copy=False)).to_arrow_table()
 
     def batches(self, query: exp.Query) -> Iterator[pa.RecordBatch]:
-        """Run a query, batch by batch."""
+        """Run a query and return its rows batch by batch."""
         with self.cursor() as cursor:
             yield from cursor.sql(query.sql("duckdb", copy=False)).to_arrow_reader(_BATCH_ROWS)
 
     def value(self, query: exp.Query) -> Any:
-        """Run a query for its only value."""
+        """Run a query and return its only value."""
         with self.cursor() as cursor:
             ((found,),) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
             return found
@@ -266,7 +267,7 @@ class DuckDBEvaluation:
         return self._queries.bound_rows(rows, link.columns, link.predicate, parent)
 
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
-        """The bound rows of a replay that also tells which source rows they are made of."""
+        """The bound rows of a replay that also has the source rows they are made of."""
         table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
         name, count = self.materialized(self._queries.bound_again(table, link, parent))
         return msgspec.structs.replace(
@@ -285,7 +286,7 @@ class DuckDBEvaluation:
         return name, int(rows)
 
     def _copied(self, rows: pa.Table, query: str) -> tuple[str, int]:
-        """A table of what `query` makes of `rows`, which are ``given``; its number of rows."""
+        """A table with the result of `query` over `rows` (as ``given``), and its number of rows."""
         name = self._new_table()
         with self.cursor() as cursor:
             cursor.register("given", rows)
@@ -294,7 +295,7 @@ class DuckDBEvaluation:
         return name, int(count)
 
     def set_source(self, request: SetRequest) -> exp.Expr:
-        """The relation that a value set is taken from."""
+        """The relation that a value set comes from."""
         if isinstance(request.source, ReplayedLink):
             return self._replayed(request.source)
         return self._source(request.source.source, request.source.columns)
@@ -308,11 +309,11 @@ class DuckDBEvaluation:
 
     @property
     def passes(self) -> int | None:
-        """How many passes refinement took; None before, or without it."""
+        """The number of passes of refinement; None before it, or without it."""
         return max((refined.passes for refined in self._refined.values()), default=None)
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
-        """The rows of a node, computed again from what it needs of the sources."""
+        """The rows of a node, computed again from the source rows that it needs."""
         cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
         scans = {}
         for node, request in link.scans.items():
@@ -335,7 +336,7 @@ class DuckDBEvaluation:
         return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:
-        """What is known of a table of bound rows."""
+        """The facts about a table of bound rows."""
         if rows == 1:
             row = self.arrow(trees.select(exp.Star(), source=trees.table(name)))
             return msgspec.structs.replace(_only_row(row, columns), name=name)
@@ -366,7 +367,7 @@ class DuckDBEvaluation:
 
 
 def _only_row(row: pa.Table, columns: Sequence[Column]) -> Bound:
-    """What is known of bound rows that are one row."""
+    """The facts about bound rows that are a single row."""
     return Bound(
         rows=1,
         values=row_literals(columns, row),
@@ -386,11 +387,11 @@ class DuckDBRows:
         self._query = query
 
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return int(self._evaluation.value(self._query.count()))
 
     def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some `limit` of the rows."""
+        """Any `limit` of the rows."""
         return self._evaluation.arrow(self._query.rows(columns).limit(limit))
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -402,7 +403,7 @@ class DuckDBRows:
         yield from self._evaluation.batches(self._query.rows(columns))
 
     def row_ids(self) -> pa.Table:
-        """Per row `file` (dictionary encoded) and `row`."""
+        """The `file` (dictionary encoded) and `row` of each row."""
         return with_file_dictionary(self._evaluation.arrow(self._query.row_ids()))
 
     def row_id_batches(self) -> Iterator[pa.RecordBatch]:

@@ -1,8 +1,8 @@
-"""Which plans DuckDB computes exactly as Spark did: operators and aggregates.
+"""The plans that DuckDB computes exactly as Spark did: their operators and aggregates.
 
-Functions are judged by the rows of `functions`, aggregates by those of `aggregates`. DISTINCT,
-GROUP BY and set operations compare rows as by ``<=>`` in both engines (NULLs alike, NaNs alike,
-0.0 like -0.0), for types whose values are compared alike at all.
+The table in `functions` decides about functions, the table in `aggregates` about aggregates.
+DISTINCT, GROUP BY and set operations compare rows as by ``<=>`` in both engines (NULLs are equal,
+NaNs are equal, 0.0 equals -0.0), for types whose values both engines compare in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from symbolic.types import DataType, Null, type_name
 
 
 def plan_inexactness(graph: OperatorGraph, node: int, settings: EngineSettings) -> str | None:
-    """Why DuckDB would not compute the node's rows exactly as Spark did; None if it would.
+    """The reason why DuckDB would not compute the node's rows exactly as Spark did, or None.
 
     Limits are not judged: whether their choice can be repeated depends on the data
     (`limits.limit_ties`).
@@ -61,7 +61,7 @@ def _literals(exprs: Iterable[Expr]) -> str | None:
 
 
 def _compared(types: Sequence[DataType]) -> str | None:
-    """Whether the values that an operator compares are compared alike."""
+    """Judge the values that an operator compares: the engines must compare them in the same way."""
     odd = next((t for t in types if not (compared_alike(t) or isinstance(t, Null))), None)
     return None if odd is None else f"{type_name(odd)} values are compared otherwise"
 
@@ -78,7 +78,7 @@ def _aggregates(operator: Operator, settings: EngineSettings) -> str | None:
 
 
 def _repeated(call: AggregateCall) -> str | None:
-    """DISTINCT compares the arguments."""
+    """Judge DISTINCT, which compares the arguments."""
     odd = next((arg.type for arg in call.args if not compared_alike(arg.type)), None)
     if not call.distinct or odd is None:
         return None

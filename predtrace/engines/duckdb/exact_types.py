@@ -1,4 +1,4 @@
-"""Of which types DuckDB reads and compares values as Spark does."""
+"""The types whose values DuckDB reads and compares as Spark does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""On which calls DuckDB is exact: conditions on types and constants, named for the table.
+"""The calls on which DuckDB is exact: conditions on types and constants, with names for the table.
 
-Each is a claim about the spelling that it stands beside in `functions`;
-`tests/engines/test_faithful.py` measures every one against Spark on boundary values.
+Each condition is a claim about the spelling beside it in `functions`.
+`tests/engines/test_faithful.py` measures every claim against Spark on boundary values.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _EXACT_IN_DOUBLE = 15
 _PLAIN_TEXT_SCALE = 6
 _FEW_DAYS = 10**7
 _FEW_DAYS_BITS = 16
-"""What such numbers of days are added to stays a date, if it is one that files have."""
+"""A date in a file plus a number of days of so many bits is still a date."""
 
 
 def _compared(exprs: Sequence[Expr]) -> str | None:
-    """Whether values of these are compared alike: one kind of type, with an order."""
+    """Judge comparisons: both engines agree on values of one kind of type that has an order."""
     types = [expr.type for expr in exprs if not isinstance(expr.type, Null)]
     for data_type in types:
         if not compared_alike(data_type):
@@ -105,7 +105,8 @@ def _decimal_result(call: Call) -> Decimal | None:
 
 
 def _division_is_checked(expr: Expr) -> bool:
-    """Whether it is a quotient that may fail: arithmetic is in a TRY, which must not see it."""
+    """Judge quotients that may fail: arithmetic is wrapped in a TRY, which must not contain
+    them."""
     if not (isinstance(expr, Call) and expr.function == "divide"):
         return False
     match (*(arg.type for arg in expr.args), expr.type):
@@ -220,7 +221,7 @@ def _date_and_days(call: Call, settings: EngineSettings) -> str | None:
     date, days = call.args
     if not (isinstance(date.type, Date) and isinstance(days.type, Integer)):
         return "it is exact on a date and whole days only"
-    # After the last of all dates Spark goes on with the first.
+    # After the last of all dates Spark continues with the first.
     if isinstance(days, Literal):
         few = days.value is None or abs(days.value) <= _FEW_DAYS
     else:
@@ -260,7 +261,7 @@ def _coalesce(call: Call, settings: EngineSettings) -> str | None:
 
 
 def _as_in_ansi(inexactness: _Inexactness) -> _Inexactness:
-    """The inexactness under ANSI, whatever the job's mode is."""
+    """The inexactness in ANSI mode, whatever the job's mode is."""
     return lambda call, settings: inexactness(call, replace(settings, ansi=True))
 
 

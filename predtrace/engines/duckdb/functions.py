@@ -1,6 +1,6 @@
-"""The functions of the IR in DuckDB: one row each, its spelling beside where that is exact.
+"""The functions of the IR in DuckDB: one row each, with its spelling and where that is exact.
 
-What is refused is left to Spark, for the reason in its row.
+Refused functions are left to Spark, for the reason in their row.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
 
 
 def inexactness(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
-    """Why DuckDB would not evaluate these exactly as Spark does; None if it would."""
+    """The reason why DuckDB does not evaluate these exactly as Spark does; None if it does."""
     for expr in exprs:
         for node in walk(expr):
             reason = _node_reason(node, settings)

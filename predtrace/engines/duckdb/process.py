@@ -1,4 +1,4 @@
-"""The process's in-memory DuckDB: one database, connections to it, what it knows of files."""
+"""The process's in-memory DuckDB: one database, its connections, and facts about files."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _DAMAGED = re.compile(
     "failed to read file|too small to be|don't know what type",
     re.IGNORECASE,
 )
-"""What DuckDB says of damaged files, for which it has no class of errors."""
+"""The words of DuckDB's errors about damaged files, which have no class of their own."""
 
 
 @functools.cache
 def database() -> duckdb.DuckDBPyConnection:
-    """The process's in-memory database: opening one costs more than many a question."""
+    """The process's in-memory database: opening one costs more than many questions."""
     import duckdb
 
     config: Mapping[str, Any] = {
         # Large bound tables may spill; the default folder would be the working directory.
         "temp_directory": os.path.join(tempfile.gettempdir(), f"predtrace-duckdb-{os.getpid()}"),
         "autoinstall_known_extensions": False,
-        # Names mean tables, never variables of this program.
+        # Names refer to tables, never to variables of this program.
         "python_enable_replacements": False,
     }
     return duckdb.connect(":memory:", config=dict(config))
@@ -47,10 +47,10 @@ def database() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def duckdb_errors() -> Iterator[None]:
-    """DuckDB's errors are ours: the way out depends on what went wrong.
+    """Turn DuckDB's errors into predtrace's; the way out depends on what went wrong.
 
-    Another engine helps where DuckDB cannot compute something, but neither where a file cannot
-    be read nor where the disk is full.
+    Another engine helps if DuckDB cannot compute something. It does not help if a file cannot be
+    read, or if the disk is full.
     """
     import duckdb
 
@@ -84,7 +84,7 @@ _IDLE: dict[str, list[duckdb.DuckDBPyConnection]] = {}
 
 @contextmanager
 def zoned_cursor(zone: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with this time zone that nothing else uses meanwhile."""
+    """A connection with this time zone, for exclusive use."""
     with duckdb_errors():
         idle = _IDLE.setdefault(zone, [])
         try:
@@ -93,7 +93,7 @@ def zoned_cursor(zone: str) -> Iterator[duckdb.DuckDBPyConnection]:
             cursor = database().cursor()
             cursor.execute("SET TimeZone = $zone", {"zone": zone}).fetchall()
         yield cursor
-        # After an error it is given up.
+        # After an error the connection is discarded.
         idle.append(cursor)
 
 
@@ -119,7 +119,7 @@ def column_types(files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, s
 
 
 def _state(file: str) -> tuple[int, int]:
-    """What changes when a file does; that it is not there, DuckDB will say."""
+    """A state that changes when the file changes; DuckDB reports missing files itself."""
     try:
         status = os.stat(file)
     except OSError:
@@ -139,9 +139,9 @@ def _column_types(
 
 
 def drop_schema(connection: duckdb.DuckDBPyConnection, schema: str) -> None:
-    """Give up a question's tables when it is no longer referred to."""
+    """Drop a question's tables when nothing refers to the question any more."""
     import duckdb
 
-    # At the end of the process the database may be gone before.
+    # At the end of the process the database may be closed first.
     with suppress(duckdb.Error), connection.cursor() as cursor:
         cursor.execute(f"DROP SCHEMA {schema} CASCADE")

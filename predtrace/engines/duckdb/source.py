@@ -53,14 +53,14 @@ _READ_ALIKE = {
         "parquet.int96TimestampConversion": ("false",),
     }.items()
 }
-"""Settings of the job, and with which values of them DuckDB reads Parquet files as Spark does."""
+"""Settings of the job, with the values under which DuckDB reads Parquet files as Spark does."""
 _PARTITION_TYPES = (Boolean, Integer, String, Date)
 
 
 def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
-    """Why DuckDB cannot read the source as Spark does; None if it can, by what is recorded.
+    """The reason, by the record, why DuckDB cannot read the source as Spark does; None if it can.
 
-    Where the job told names apart by case, which DuckDB does not, the files' own names count, too.
+    DuckDB ignores the case of names. If the job did not, the files' own names matter, too.
     """
     if source.format.lower() != "parquet":
         return f"source {source.name} is {source.format}; only Parquet is read alike"
@@ -86,7 +86,8 @@ def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
 
 @functools.lru_cache(maxsize=1024)
 def _other_spelling(file: SourceFile, names: frozenset[str]) -> str | None:
-    """A column of the file that is spelled otherwise than one of these, or than another."""
+    """A column of the file whose spelling differs only by case from one of these or from
+    another."""
     import pyarrow.parquet as pq
 
     seen = {name.lower(): name for name in names}
@@ -123,7 +124,7 @@ def files_reader(files: Sequence[str], *, partitioned: bool = False) -> exp.Expr
         "union_by_name": exp.Boolean(this=len(files) > 1),
     }
     if partitioned:
-        # Guessed types would turn '01' into 1; the values are cast below.
+        # Guessed types would turn '01' into 1; the values are cast later.
         options["hive_types_autocast"] = exp.false()
     names = exp.Array(expressions=[text_literal(_literal_glob(file)) for file in files])
     keywords = [exp.Kwarg(this=exp.var(name), expression=value) for name, value in options.items()]
@@ -153,7 +154,7 @@ def source_relation(
     taken = [
         trees.alias(_column(source, column, stored), physical_name(column.id)) for column in columns
     ]
-    # Of a single file the name need not be looked up for every row.
+    # With a single file the name need not be looked up for every row.
     only = len(source.files) == 1
     file = text_literal(source.files[0].path) if only else trees.column(FILE_COLUMN, quoted=True)
     taken.append(trees.alias(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
@@ -199,7 +200,7 @@ def read_as(read: exp.Expr, wanted: DataType, found: str, where: str) -> exp.Exp
     Raises EngineError if the stored type needs a conversion that may not be exact.
     """
     if isinstance(wanted, Null):
-        # Parquet has no void type; what stands for it holds nothing.
+        # Parquet has no void type; the column in its place holds nothing.
         return exp.Null()
     if found.replace('"', "") == duckdb_type_name(wanted):
         return _with_nans(read, wanted) if isinstance(wanted, Float) else read
@@ -218,10 +219,10 @@ def read_as(read: exp.Expr, wanted: DataType, found: str, where: str) -> exp.Exp
 
 
 def _with_nans(read: exp.Expr, wanted: DataType) -> exp.Expr:
-    """A float column whose NaNs comparisons will find.
+    """A float column in which comparisons find NaNs.
 
-    Files' statistics leave NaN out, and DuckDB skips row groups by them all the same;
-    the constant tells it that there may be NaNs.
+    File statistics ignore NaN, and DuckDB still skips row groups by them. The constant tells it
+    that there may be NaNs.
     """
     nan = exp.Cast(this=text_literal("NaN"), to=sql_type(wanted, "duckdb"))
     is_nan = exp.Anonymous(this="isnan", expressions=[read])

@@ -1,4 +1,4 @@
-"""How DuckDB spells what it does not spell by a function's name alone."""
+"""DuckDB's spellings of functions that are more than a name with arguments."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def null_for_failure(value: exp.Expr) -> exp.Expr:
 def arithmetic(kind: type[exp.Binary]) -> Builder:
     """Sums and differences, in the result's type.
 
-    DuckDB keeps DECIMAL(18, s) when it adds two such, and then overflows where Spark
-    has a wider type: the operands are widened first, which is exact.
+    DuckDB keeps DECIMAL(18, s) for the sum of two such decimals, which overflows where Spark has a
+    wider type. The operands are therefore widened first, which is exact.
     """
 
     def build(call: Call, args: Args) -> exp.Expr:
@@ -48,8 +48,8 @@ def arithmetic(kind: type[exp.Binary]) -> Builder:
 def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
     """NULL for an overflow, unless the result type has room for every result.
 
-    A decimal type of less than the widest precision is the exact one of Spark's rules
-    (see `exactness`). A TRY is not free: it evaluates its rows apart from others.
+    A decimal type below the widest precision is the exact type by Spark's rules (see `exactness`).
+    A TRY is not free: it evaluates its rows separately.
     """
     roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
     return exp.paren(value, copy=False) if roomy else null_for_failure(value)
@@ -68,7 +68,8 @@ def cast(call: Call, args: Args) -> exp.Expr:
 
 
 def _date_text(date: exp.Expr, usual: exp.Expr) -> exp.Expr:
-    """A date as Spark writes it: beyond four digits the year has a sign, years go on below 1."""
+    """A date as Spark writes it: years of more than four digits have a sign; year 0 comes before
+    1."""
     year = named("year", date.copy())
     within = exp.Between(
         this=date.copy(),
@@ -111,14 +112,14 @@ def divide(call: Call, args: Args) -> exp.Expr:
 
 def substring(call: Call, args: Args) -> exp.Expr:
     """SUBSTRING from a constant position."""
-    # Spark reads position 0 as 1; SQL (and DuckDB) as one before the first.
+    # Spark reads position 0 as 1; SQL (and DuckDB) reads it as the place before the first.
     position = literal_argument(call, 1)
     return named("substring", args[0], args[1] if position else number(1), *args[2:])
 
 
 def trimmed(name: str) -> Builder:
-    """TRIM and the like, of blanks unless characters are given."""
-    # Without characters DuckDB strips every kind of Unicode space, Spark only blanks.
+    """TRIM, LTRIM and RTRIM, of blanks unless characters are given."""
+    # Without characters DuckDB strips every kind of Unicode space, but Spark only blanks.
     return lambda call, args: named(
         name, args[0], args[1] if len(args) > 1 else exp.Literal.string(" ")
     )
@@ -126,7 +127,7 @@ def trimmed(name: str) -> Builder:
 
 def like(call: Call, args: Args) -> exp.Expr:
     """LIKE with a constant pattern."""
-    # Without ESCAPE no character escapes here, and common patterns have fast code.
+    # Without ESCAPE no character escapes in DuckDB, and common patterns have fast code.
     match call.args[1:]:
         case (Literal(value=str() as pattern), Literal(value=str() as escape)) if (
             escape not in pattern
@@ -144,7 +145,7 @@ def char_pad(call: Call, args: Args) -> exp.Expr:
 
 
 def concat(call: Call, args: Args) -> exp.Expr:
-    """Texts in a row, NULL if one is."""
+    """Concatenated texts; NULL if one is NULL."""
     # DuckDB's concat() skips NULLs.
     whole = args[0]
     for arg in args[1:]:
@@ -153,7 +154,7 @@ def concat(call: Call, args: Args) -> exp.Expr:
 
 
 def typed(name: str, plus: int = 0) -> Builder:
-    """A function in the type of the call, shifted where the engines count differently."""
+    """A function, cast to the type of the call and shifted if the engines count differently."""
 
     def build(call: Call, args: Args) -> exp.Expr:
         value = named(name, *args)

@@ -78,8 +78,8 @@ def reduced_rows(
 ) -> exp.Select:
     """The query for a link's `rows` (as ``r``) in the order in which they are looked up.
 
-    With `numbers` they have numbers of output rows instead of some values. Of output rows
-    with the same values the first stands for all.
+    With `numbers` they have numbers of output rows instead of some values. The first of several
+    output rows with the same values stands for all of them.
     """
     replaced = set() if numbers is None else {value.column for value in numbers.values}
     looked_up = column_ids(link.predicate)

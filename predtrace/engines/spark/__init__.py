@@ -1,1 +1,1 @@
-"""Spark: questions in a session of their own, under the job's settings."""
+"""Spark: answers questions in a new session, under the job's settings."""

@@ -20,9 +20,9 @@ _ANY_LONG = Decimal(20, 0)
 
 
 def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
-    """Of bigints as decimals: their sums may leave the range, and come back into it, on the way.
+    """Sums bigints as decimals: partial sums of bigints may leave the range and come back.
 
-    In which order a run adds, and so whether ``try_sum`` is NULL, need not be the same again.
+    Another run may add in another order, and the order decides whether ``try_sum`` is NULL.
     """
     if call.args[0].type != LONG:
         return spelled("try_sum")(call, args, keep)
@@ -32,9 +32,9 @@ def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | Non
 
 
 class SparkAggregate(Evaluated[AggregateSpelling, AggregateCall], frozen=True):
-    """An aggregate in Spark: as pipelines have it, and as questions ask it in ANSI mode.
+    """An aggregate in Spark: as pipelines spell it, and as questions spell it in ANSI mode.
 
-    There what does not fit is NULL instead of an error.
+    In questions a result that does not fit is NULL instead of an error.
     """
 
     in_ansi: AggregateSpelling

@@ -1,4 +1,4 @@
-"""Spark's SQL: as the pipelines are written in it, and as questions ask in it."""
+"""Spark's SQL, as pipelines are written in it and as questions are written in it."""
 
 from msgspec.structs import replace
 
@@ -27,4 +27,4 @@ QUESTIONS: dict[bool, Dialect] = {
         functions={id: row.without_ansi.build for id, row in SPARK.items()},
     ),
 }
-"""How a question is spelled, by the ANSI mode of its job: no function fails."""
+"""The dialect of questions, by the ANSI mode of their job: no function fails."""

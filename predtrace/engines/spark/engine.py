@@ -1,8 +1,8 @@
 """The Spark engine: the pipelines' own engine, and the way to scale out.
 
-Each question works in a session of its own (`new_session`), so that its settings and
-views do not meet the user's: it has the job's settings as far as results depend on them, and
-failing casts and overflows are spelled as NULL. Nothing is collected unless rows are asked for.
+Each question gets a new session (`new_session`), so its settings and views are separate from the
+user's. The session has the job's settings on which results depend. Failing casts and overflows are
+spelled as NULL. Nothing is collected unless rows are asked for.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 OWN = {
-    # Values go to Python by Arrow; a fallback would lose types.
+    # Values travel to Python by Arrow; a fallback would lose types.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # ${…} in a text is text.
     "spark.sql.variable.substitute": "false",
@@ -84,25 +84,25 @@ OWN = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
-    # Of a = b and CAST(a AS STRING) = c follows CAST(b AS STRING) = c to Spark, but 0.0 = -0.0.
+    # From a = b and CAST(a AS STRING) = c Spark infers CAST(b AS STRING) = c, but 0.0 = -0.0.
     "spark.sql.constraintPropagation.enabled": "false",
-    # Statistics leave NaN out: of what a question keeps, of columns inside of structs. (Floats
-    # of files are read through a function, see `spark_source`.)
+    # Statistics ignore NaN: those of cached results, and those of columns inside structs. (Floats
+    # of # files are read through a function, see `source`.)
     "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
     "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "",
 }
-"""What questions need set for themselves."""
+"""The settings that questions need in addition."""
 _UNSOUND_RULES = (
-    # Puts a constant for the column that equals it, 0.0 for -0.0, into the other conditions.
+    # Replaces a column in other conditions by a constant that it equals: -0.0 by 0.0.
     "ConstantPropagation",
-    # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with
-    # that local time. What became of the pipeline's own conditions is in the job's graph.
+    # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with that
+    # # local time. The job's graph has the pipeline's own conditions in their rewritten form.
     "UnwrapCastInBinaryComparison",
 )
-"""Rules of Catalyst's optimizer by which conditions on bound values select other rows."""
+"""Rules of Catalyst's optimizer that make conditions on bound values select other rows."""
 _TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
-"""So many bound rows may go through the driver, to stand in queries as they are."""
+"""Up to so many bound rows may pass through the driver and become literals in queries."""
 
 
 class SparkEngine:
@@ -114,15 +114,15 @@ class SparkEngine:
         self._spark = spark
 
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
-        """None: what Spark computed, Spark evaluates."""
+        """Always None: Spark evaluates everything that Spark computed."""
         return None
 
     def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
-        """None: what Spark computed, Spark computes again."""
+        """Always None: Spark computes again everything that Spark computed."""
         return None
 
     def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:
-        """None: what Spark computed, Spark evaluates."""
+        """Always None: Spark evaluates everything that Spark computed."""
         return None
 
     def open(self, targets: Targets, settings: EngineSettings) -> SparkEvaluation:
@@ -133,7 +133,7 @@ class SparkEngine:
 
 
 def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
-    """A session with the job's settings, the user's for what changes no result, and our own."""
+    """A session with the job's settings, the user's settings that change no result, and our own."""
     session = new_session(spark)
     given: Mapping[str, str] = spark.conf.getAll
     for key, value in given.items():
@@ -153,7 +153,7 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
 
 
 def _comparable(link: StoredLink | ReplayedLink) -> StoredLink | ReplayedLink:
-    """The link without the columns of which Spark finds no distinct values: maps."""
+    """The link without columns that Spark cannot make distinct: maps."""
     columns = tuple(column for column in link.columns if comparable(column.type))
     return msgspec.structs.replace(link, columns=columns)
 
@@ -190,7 +190,7 @@ class SparkEvaluation:
         return SparkRows(self, requests[0].source, query)
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> SparkRows:
-        """Rows of the request's source: those that `ids` (as `row_ids` gives them) names."""
+        """The rows of the request's source with these `ids` (as `row_ids` returns them)."""
         with spark_errors():
             source = self._source(request.source, request.columns, identity=False)
             frame = local_frame(self.session, with_addresses(self.session, ids))
@@ -217,15 +217,15 @@ class SparkEvaluation:
             writer.parquet(address(str(folder)))
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
-        """Nothing to find out: Spark reads what Spark has read."""
+        """Checks nothing: Spark can read what Spark has read."""
 
     def predicate_sql(self, request: ScanRequest) -> str:
-        """The scan's predicate as text, with what is known of the bound row put in."""
+        """The scan's predicate as text, with known values of the bound row substituted."""
         with spark_errors():
             return self._queries.readable_predicate(request, self._bound(request.link))
 
     def dataframe(self, query: exp.Query) -> DataFrame:
-        """The result of a query, not computed yet."""
+        """The result of a query, computed when read."""
         with spark_errors():
             return self.session.sql(query.sql("spark"))
 
@@ -246,7 +246,7 @@ class SparkEvaluation:
         return self._bounds[link]
 
     def _local_frame(self, rows: pa.Table, columns: Sequence[Column]) -> DataFrame:
-        """Rows of the driver as a frame of one partition, so that they need no shuffle."""
+        """The driver's rows as a frame of one partition, so that they need no shuffle."""
         from pyspark.sql.types import StructType
 
         types = [(TARGET, "BIGINT")]
@@ -264,7 +264,7 @@ class SparkEvaluation:
             source = self._view(stored_frame(self.session, link), "stored")
         else:
             source = self._replayed(link)
-        # No param has the value of a map.
+        # No param takes the value of a map.
         link = _comparable(link)
         if isinstance(link, ReplayedLink) and link.identities:
             return self._identified(link, source, parent)
@@ -280,7 +280,7 @@ class SparkEvaluation:
         return bound
 
     def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
-        """The bound rows of a replay that also tells which source rows they are made of."""
+        """The bound rows of a replay that also has the source rows they are made of."""
         query = self._queries.with_identities(rows, link, parent)
         table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
         distinct = self._queries.bound_again(table, link, parent)
@@ -289,7 +289,7 @@ class SparkEvaluation:
         return msgspec.structs.replace(bound, carried=carried)
 
     def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
-        """Bound rows, which the driver takes if they are few and of types that travel well."""
+        """Bound rows; the driver takes them if they are few and their types travel well."""
         if not all(isinstance(column.type, _TRAVELLING) for column in link.columns):
             return Bound(name=self._view(frame, "bound").name)
         rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
@@ -299,7 +299,7 @@ class SparkEvaluation:
         return self._local_bound(self._local[link], link.columns)
 
     def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> Bound:
-        """Few bound rows, which the driver knows: they are put into queries, not computed."""
+        """A few bound rows that the driver has: queries contain them as literals."""
         present = never_null(columns, rows)
         name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
         if rows.num_rows != 1:
@@ -315,10 +315,10 @@ class SparkEvaluation:
     def _kept(self, frame: DataFrame) -> DataFrame:
         """The frame, computed when first read and then kept, in memory or on disk.
 
-        Until nobody has the evaluation any more, so that nothing in it may refer to itself.
+        It is kept until nothing refers to the evaluation, so nothing in it may refer back to it.
         """
         frame = frame.persist()
-        # When the process ends, what is kept ends with Spark.
+        # At the end of the process Spark releases it.
         weakref.finalize(self, _release, frame).atexit = False
         return frame
 
@@ -328,7 +328,7 @@ class SparkEvaluation:
         return self._view(frame, "set").name, frame.count()
 
     def set_source(self, request: SetRequest) -> exp.Expr:
-        """The relation that a value set is taken from."""
+        """The relation that a value set comes from."""
         if isinstance(request.source, ReplayedLink):
             return self._replayed(request.source)
         return self._source(request.source.source, request.source.columns, identity=False)
@@ -342,11 +342,11 @@ class SparkEvaluation:
 
     @property
     def passes(self) -> int | None:
-        """How many passes refinement took; None before, or without it."""
+        """The number of passes of refinement; None before it, or without it."""
         return max((refined.passes for refined in self._refined.values()), default=None)
 
     def _replayed(self, link: ReplayedLink) -> exp.Expr:
-        """The rows of a node, computed again from what it needs of the sources."""
+        """The rows of a node, computed again from the source rows that it needs."""
         cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
         scans = {
             node: self._queries.restricted(
@@ -380,7 +380,7 @@ def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 def _release(frame: DataFrame) -> None:
-    """Give up what a question has cached; the session may be gone before."""
+    """Release the frames that a question cached; the session may already be gone."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, OSError):

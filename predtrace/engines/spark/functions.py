@@ -1,7 +1,7 @@
 """The functions of the IR in Spark SQL: one row each.
 
-Spark is the pipelines' own engine, and so exact. A row says where the function may fail, which
-questions must not (`total`).
+Spark is the pipelines' own engine, and so exact. A row says where the function may fail; questions
+must not fail (see `total`).
 """
 
 from __future__ import annotations

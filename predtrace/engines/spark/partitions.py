@@ -1,11 +1,11 @@
-"""How many tasks the shuffles of a question take: by what it reads, not by what the user set.
+"""The number of tasks in a question's shuffles, chosen by what the question reads.
 
-Users set `spark.sql.shuffle.partitions` (200 by default) for their largest jobs; a question
-joins and groups many times, mostly few rows, and every empty task costs as much as a small one.
+Users set `spark.sql.shuffle.partitions` (200 by default) for their largest jobs. A question joins
+and groups many times, mostly few rows, and every empty task costs as much as a small one.
 
-No answer depends on the number. It decides which task handles a row, so in which order rows come
-and floats are added up. Answers are sets of rows; a replay whose rows depend on an order is
-refused (`limits`), so is one whose keys depend on how a sum was rounded (`rounding`).
+No answer depends on the number. It decides which task handles a row, and so the order in which rows
+come and floats are added up. Answers are sets of rows. A replay is refused if its rows depend on an
+order (`limits`), or if its keys depend on how a sum was rounded (`rounding`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def partitions(size: int, cores: int, most: int) -> int:
 
 
 class Partitions:
-    """Sets the number of tasks in a session of our own, as a question reads more sources.
+    """Raises the number of tasks in a question's session as the question reads more sources.
 
     `most` is what the user set.
     """
@@ -46,7 +46,7 @@ class Partitions:
         self.read("", 0)
 
     def read(self, name: str, size: int) -> None:
-        """Count what is read under a name, once, for the queries that are planned from now on."""
+        """Count a named input once, for the queries planned from now on."""
         self._sizes[name] = size
         wanted = partitions(sum(self._sizes.values()), self._cores, self._most)
         if wanted != self._now:

@@ -1,4 +1,4 @@
-"""Selected source rows as Spark gives them."""
+"""Selected source rows on Spark."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Evaluating(Protocol):
-    """What computes queries."""
+    """The part of an evaluation that computes queries."""
 
     def dataframe(self, query: exp.Query) -> DataFrame:
-        """The result of a query, not computed yet."""
+        """The result of a query, computed when read."""
 
 
 class SparkRows:
@@ -41,17 +41,17 @@ class SparkRows:
         self._query = query
 
     def dataframe(self, columns: Sequence[str] | None = None) -> DataFrame:
-        """The rows as a DataFrame, not computed yet."""
+        """The rows as a DataFrame, computed when read."""
         return self._evaluation.dataframe(self._query.rows(columns))
 
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         frame = self._evaluation.dataframe(self._query.count())
         with spark_errors():
             return int(frame.collect()[0][0])
 
     def head(self, limit: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Some `limit` of the rows."""
+        """Any `limit` of the rows."""
         return _arrow(self.dataframe(columns).limit(limit))
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -63,7 +63,7 @@ class SparkRows:
         import pyarrow as pa
 
         def packed(batches: Iterator[Any]) -> Iterator[Any]:
-            # Runs on the workers: nested, so that they need not have this package.
+            # Runs on the workers; it is nested so that workers do not need this package.
             import pyarrow
 
             for batch in batches:
@@ -77,7 +77,7 @@ class SparkRows:
                 yield from pa.ipc.open_stream(row["batch"])
 
     def row_ids(self) -> pa.Table:
-        """Per row `file` (dictionary encoded) and `row`."""
+        """The `file` (dictionary encoded) and `row` of each row."""
         if not self._source.has_row_numbers:
             raise EngineError(
                 f"source {self._source.name} is {self._source.format}, which has no row numbers; "

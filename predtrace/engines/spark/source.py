@@ -1,4 +1,4 @@
-"""Sources and stored results as Spark DataFrames, read as the job read and wrote them."""
+"""Sources and stored results as Spark DataFrames, read the way the job read and wrote them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _AS_WRITTEN = {
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """Spark's errors are ours."""
+    """Turn Spark's errors into predtrace's."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -54,9 +54,9 @@ def spark_errors() -> Iterator[None]:
 def local_frame(
     session: SparkSession, rows: pa.Table, schema: StructType | None = None
 ) -> DataFrame:
-    """Rows of the driver in one partition, so that they need no shuffle.
+    """The driver's rows in one partition, so that they need no shuffle.
 
-    The user's session stays the active one.
+    The user's session stays active.
     """
     with as_active(session), classes_kept():
         return session.createDataFrame(rows.combine_chunks(), schema).coalesce(1)
@@ -87,7 +87,8 @@ def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
 
 
 def _stored(session: SparkSession, folder: str, columns: Sequence[Column], *more: str) -> DataFrame:
-    """Columns of stored files, as they were written: the job's settings are about its sources."""
+    """Columns of stored files, as they were written: the job's settings apply only to its
+    sources."""
     reader = session.read.options(**_AS_WRITTEN)
     if not any(isinstance(column.type, Opaque) for column in columns):
         schema = [f"{physical_name(column.id)} {_stored_type(column)}" for column in columns]
@@ -97,7 +98,7 @@ def _stored(session: SparkSession, folder: str, columns: Sequence[Column], *more
 
 
 def _stored_type(column: Column) -> str:
-    """Parquet has no void type."""
+    """The type in stored files: Parquet has no void type."""
     return "BOOLEAN" if isinstance(column.type, Null) else type_text(column)
 
 
@@ -113,15 +114,15 @@ def source_frame(
         taken += [f.col("_metadata.file_path").alias(FILE)]
         taken += [f.col("_metadata.row_index").alias(ROW)]
     else:
-        # A number that tells rows apart within one query: being non-deterministic, it
-        # keeps filters above it, so that every read of the query counts the same rows.
+        # A number that distinguishes rows within one query. It is non-deterministic, which keeps
+        # filters # above it, so every read of the query counts the same rows.
         number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
         taken += [f.lit("").alias(FILE), number.alias(ROW)]
     return frame.select(*taken)
 
 
 def with_addresses(session: SparkSession, row_ids: pa.Table) -> pa.Table:
-    """Row ids with files as Spark names them in a row's metadata, each way that it may."""
+    """Row ids with every address by which Spark may name the file in a row's metadata."""
     import pyarrow as pa
 
     named = with_file_dictionary(row_ids)
@@ -143,8 +144,8 @@ def with_addresses(session: SparkSession, row_ids: pa.Table) -> pa.Table:
 def _read_column(name: str, column: Column) -> Any:
     """A stored column under its physical name.
 
-    Floats are read through a function: files' statistics leave NaN out, and Spark would
-    skip row groups by them all the same.
+    Floats are read through a function: file statistics ignore NaN, and Spark would still skip row
+    groups by them.
     """
     from pyspark.sql import functions as f
 
@@ -175,17 +176,17 @@ def _read(session: SparkSession, source: Source) -> DataFrame:
 
 
 def address(path: str) -> str:
-    """A local path as Spark is to be given it, whatever the default file system.
+    """The address of a local path for Spark, independent of the default file system.
 
-    Links are left as they are: rows are known by the name under which their file was found.
+    Links are not resolved: rows are identified by the name under which their file was found.
     """
     return path if "://" in path else f"file://{Path(path).absolute()}"
 
 
 def literal_address(path: str) -> str:
-    """The address for a reader of Spark, which takes it for a pattern.
+    """The address escaped for a reader of Spark, which interprets it as a pattern.
 
-    The option that says otherwise does not hold for several paths.
+    The option that disables patterns does not work for several paths.
     """
     return re.sub(r"[][{}*?\\]", r"\\\g<0>", address(path))
 

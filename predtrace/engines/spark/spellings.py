@@ -1,6 +1,6 @@
-"""How Spark SQL spells what it does not spell by a function's name alone.
+"""Spark SQL's spellings of functions that are more than a name with arguments.
 
-Arguments stand in Catalyst's order.
+Arguments come in Catalyst's order.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def field(call: Call, args: Args) -> exp.Expr:
 
 
 def item(call: Call, args: Args) -> exp.Expr:
-    """An element of an array from 0, or the value of a map's key; NULL for what is absent."""
+    """An element of an array from 0, or the value of a map's key; NULL if it is absent."""
     return named("try_element_at" if isinstance(call.args[0].type, Map) else "get", *args)
 
 
 def element_at(call: Call, args: Args) -> exp.Expr:
-    """An element of an array from 1, NULL for what is absent and for 0."""
+    """An element of an array from 1; NULL if it is absent, and for position 0."""
     array, place = args
     return _where(_other_than_zero(place), named("try_element_at", array, place.copy()))
 
@@ -75,7 +75,7 @@ def _other_than_zero(place: exp.Expr) -> exp.Expr:
 
 
 def _where(valid: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """The value, NULL where it would fail."""
+    """The value under a condition; NULL where it would fail."""
     return exp.Case(ifs=[exp.If(this=valid, true=value)])
 
 

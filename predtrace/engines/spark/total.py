@@ -1,9 +1,9 @@
-"""Spark's functions as total functions: what would fail in the pipeline gives NULL here.
+"""Spark's functions as total functions: a call that would fail in the pipeline gives NULL here.
 
-A predicate of lineage meets rows that the pipeline never evaluated it on. In the job's own
-ANSI mode a value is what the pipeline had wherever the pipeline had one: operators that fail
-in ANSI mode are spelled by their TRY forms, which differ from them in failing alone, and
-what else may fail, in either mode, stands in a `FUNCTION` of our own.
+A lineage predicate is evaluated on rows that the pipeline never evaluated it on. Where the pipeline
+had a value, the question has the same value, in the job's own ANSI mode. Operators that fail in
+ANSI mode are spelled by their TRY forms, which differ from them only in failing. Other calls that
+may fail, in either mode, are wrapped in our own `FUNCTION`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _NUMERIC = (Integer, Float, Decimal, Null)
 
 
 NeverFails = Callable[[Call], bool]
-"""Whether a call gives a value, or NULL, whatever its arguments are."""
+"""Whether a call gives a value, or NULL, for all values of its arguments."""
 
 OWN_ENGINE: Exactness[Any] = Exactness("always, as the pipelines' own engine", ALWAYS.inexactness)
 
 
 class Total(msgspec.Struct, frozen=True):
-    """How questions spell a function in one ANSI mode."""
+    """The spelling of a function in questions, for one ANSI mode."""
 
     spelling: Spelling
     never_fails: NeverFails
@@ -60,7 +60,7 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class SparkFunction(Evaluated["Spelling", Call], frozen=True):
-    """A function in Spark: as pipelines have it, and as questions ask it in each ANSI mode."""
+    """A function in Spark: as pipelines spell it, and as questions spell it in each ANSI mode."""
 
     in_ansi: Total
     without_ansi: Total
@@ -109,7 +109,7 @@ def may_fail(spelling: Spelling) -> SparkFunction:
 
 
 def arithmetic(spelling: Spelling, tried: Spelling | None = None) -> SparkFunction:
-    """A function that fails in ANSI mode alone, if it gives a number.
+    """A function that fails only in ANSI mode, and only if its result is a number.
 
     `tried` is a spelling that gives NULL where the plain one would fail in ANSI mode.
     """
@@ -123,14 +123,14 @@ def total(value: exp.Expr) -> exp.Expr:
 
 
 def provide(session: SparkSession) -> None:
-    """Let a session's statements use `FUNCTION`; other sessions do not see it."""
+    """Register `FUNCTION` in a session; other sessions do not see it."""
     registry = session._jsparkSession.sessionState().functionRegistry()
     registry.createOrReplaceTempFunction(FUNCTION, _try_eval(session._jvm), "built-in")
 
 
 @functools.lru_cache(maxsize=4)
 def _try_eval(jvm: Any) -> Any:
-    """What builds Catalyst's TryEval from its argument."""
+    """The builder of Catalyst's TryEval from its argument."""
     catalyst = "org.apache.spark.sql.catalyst"
     loader = jvm.Thread.currentThread().getContextClassLoader()
 

@@ -1,1 +1,1 @@
-"""What the engines' SQL shares: expressions, operators and questions as sqlglot trees."""
+"""The SQL that engines share: expressions, operators and questions as sqlglot trees."""

@@ -1,4 +1,4 @@
-"""What the engines' tables of aggregates share: how a call becomes SQL, and types of sums."""
+"""Helpers of the engines' tables of aggregates: calls as SQL, and types of sums."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from symbolic.types import Decimal
 _WIDEST = 38
 
 AggregateSpelling = Callable[[AggregateCall, Sequence[exp.Expr], "exp.Expr | None"], exp.Expr]
-"""Gets the call, its arguments in SQL, and the condition of FILTER, if any."""
+"""Takes the call, its arguments in SQL, and the condition of FILTER, if any."""
 
 
 def sum_type(argument: Decimal) -> Decimal:
-    """The type of a sum of decimals: room for ten thousand million of them, if there is."""
+    """The type of a sum of decimals: it holds ten thousand million of them, if a type can."""
     return Decimal(min(argument.precision + 10, _WIDEST), argument.scale)
 
 

@@ -1,10 +1,9 @@
-"""Queries in the making: what SQL an operator finds below it, and how it may extend that.
+"""Queries under construction: the SQL below an operator, and how the operator may extend it.
 
-Columns go by their physical names ``c<id>``, which are unique in a graph, so that nothing
-needs qualifying. Each operator extends the query below it where SQL's order of clauses
-allows, else it reads it as a subquery; nothing is a CTE, and FROM lists stay flat, so that
-the engine's optimizer moves filters, drops columns and orders joins as it does for a query
-written by hand.
+Columns have their physical names ``c<id>``, which are unique in a graph, so nothing needs
+qualifying. Each operator extends the query below it if SQL's order of clauses allows; otherwise it
+reads that query as a subquery. There are no CTEs, and FROM lists stay flat. The engine's optimizer
+can thus move filters, drop columns and order joins as for a query written by hand.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ from pushdown.operators import Operator
 from symbolic.expr import Column, Expr, conjuncts
 
 FILLER = "filler"
-"""The only column of a query for a node without columns: SQL has no rows of nothing."""
+"""The only column of a query for a node without columns: rows in SQL need a column."""
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A SELECT in the making.
+    """A SELECT under construction.
 
-    `body` has FROM, JOIN, WHERE, GROUP BY; `values` is what it selects (None: all columns,
-    and clauses may still be added), `order` the sort order that its rows come in, of which
-    the rows from `offset` on, at most `count`, are taken. A block is used once: what
-    extends it may take its `body` over.
+    `body` has FROM, JOIN, WHERE, GROUP BY. `values` are the selected values (None: all columns, and
+    clauses may still be added). `order` is the sort order of its rows; from these it takes at most
+    `count` rows, starting at `offset`. A block is used once: its user may take over its `body`.
     """
 
     body: exp.Select
@@ -45,14 +43,14 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def cut(self) -> bool:
-        """Whether it takes some of the rows only."""
+        """Whether it takes only some of the rows."""
         return self.count is not None or self.offset > 0
 
 
 class Planner:
     """Builds the queries of one graph for a dialect, with a function per operator class.
 
-    `scans` gives per Scan node the relation to read.
+    `scans` has the relation to read for each Scan node.
     """
 
     def __init__(
@@ -81,7 +79,8 @@ class Planner:
     def closed(
         self, block: Block, columns: Sequence[Column], extra: Sequence[exp.Expr] = ()
     ) -> exp.Select:
-        """The finished query; `columns` are the block's, `extra` is selected beside them."""
+        """The finished query; `columns` are the block's columns, `extra` are selected in
+        addition."""
         values = [read(column) for column in columns] if block.values is None else block.values
         selected = [*(value.copy() for value in values), *extra]
         query = block.body.select(*(selected or [filler()]), copy=False)
@@ -105,7 +104,7 @@ class Planner:
         return self.closed(block, self.graph.output(node)).subquery(f"n{node}", copy=False)
 
     def wrapped(self, block: Block, node: int) -> Block:
-        """The block as a subquery. Its order is given up."""
+        """The block as a subquery, without its order."""
         return Block(exp.Select().from_(self.item(block, node), copy=False))
 
     def open(self, node: int) -> Block:
@@ -116,8 +115,8 @@ class Planner:
     def joinable(self, node: int) -> exp.Select:
         """A FROM clause with the node's rows, and a WHERE that commutes with joins to the right.
 
-        It does where the joined relation adds columns or takes rows away, but not where it
-        adds rows: there `relation` is to be used.
+        It commutes if the joined relation only adds columns or removes rows. For joins that add
+        rows use `relation`.
         """
         return self.open(node).body
 
@@ -140,10 +139,10 @@ def named(value: exp.Expr, column: Column) -> exp.Expr:
 
 
 def filler() -> exp.Expr:
-    """What is selected where there is no column."""
+    """The value to select if there is no column."""
     return trees.alias(exp.true(), FILLER)
 
 
 def of_query(query: exp.Query, operator: Operator) -> Block:
-    """A whole query, to be extended as a subquery."""
+    """A block over a whole query, which becomes a subquery."""
     return Block(exp.Select().from_(query.subquery(f"n{operator.id}", copy=False), copy=False))

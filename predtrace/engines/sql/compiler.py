@@ -1,9 +1,10 @@
-"""Expressions as SQL: how each function of `symbolic.functions` is spelled in a dialect.
+"""Expressions as SQL: the spelling of each function of `symbolic.functions` in a dialect.
 
-A spelling is a function's name, called with the arguments in order, or a builder for
-what is spelled otherwise. Every evaluation is total: what fails in the pipeline's engine
-gives NULL here, since a lineage predicate also meets rows that the pipeline never
-evaluated it on. Where an engine evaluates a function as Spark does stands beside its spelling.
+A spelling is the name of a function that is called with the arguments in order, or a builder for
+any other form. Every evaluation is total: a call that fails in the pipeline's engine gives NULL
+here, since a lineage predicate is also evaluated on rows that the pipeline never evaluated it on.
+Each spelling stands beside the conditions under which the engine evaluates the function as Spark
+does.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 class Compiler:
     """Turns IR expressions into a dialect's SQL trees.
 
-    Columns are read from the relation `scanned`, params from `bound`, both by physical
-    name; `columns` and `params` replace the reading of some (by column id).
+    Columns are read from the relation `scanned`, params from `bound`, both by physical name.
+    `columns` and `params` (by column id) override this for some of them.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ def _read(given: exp.Expr | None, column_id: int, table: str) -> exp.Expr:
 
 
 def _variable(number: int) -> str:
-    # Inside of a lambda its parameters hide what else has their names.
+    # Inside a lambda its parameters hide other names.
     return f"v{number}"
 
 
@@ -130,7 +131,7 @@ def build_in(call: Call, args: Args) -> exp.Expr:
 
 
 def build_like(kind: type[exp.Binary]) -> Builder:
-    """LIKE, with the escape character unless there is none."""
+    """LIKE, with the escape character if there is one."""
 
     def build(call: Call, args: Args) -> exp.Expr:
         matched: exp.Expr = kind(this=args[0], expression=args[1])

@@ -1,4 +1,4 @@
-"""What queries over whole plans need to know of an engine's SQL."""
+"""The facts about an engine's SQL that queries over whole plans need."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine's SQL: `name` is sqlglot's, then how functions and aggregates are spelled.
+    """An engine's SQL: `name` is sqlglot's name for it; then come functions and aggregates.
 
-    `semantics` are those whose functions the engine evaluates. `exists_as_value` says whether
-    EXISTS may stand among the selected values.
+    `semantics` are the semantics whose functions the engine evaluates. `exists_as_value` says
+    whether EXISTS may stand among the selected values.
     """
 
     name: str

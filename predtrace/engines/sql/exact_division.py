@@ -6,14 +6,13 @@ of 128 bits (HUGEINT): with the sizes ``a`` of the dividend and ``b`` of the div
 digits, shifted so that one unit is the last place of the result, it is ``(2a + b) // 2b``,
 which is ``a / b + 1/2`` cut off; then comes the sign.
 
-Rounding once, not twice, gives the same: a quotient that is not half-way between two
-results is at least ``1 / 2b`` units away from that, and rounding at the 39th place moves
-it by ``0.5e-39`` at most. With the result's scale ``s`` that is no obstacle while
+Rounding once instead of twice gives the same result. A quotient that is not half-way between two
+results is at least ``1 / 2b`` units away from the half-way point, and rounding at the 39th place
+moves it by at most ``0.5e-39``. With the result's scale ``s`` this is safe while
 ``b * 10**s < 10**39``.
 
-Operands whose types leave room for all digits need no more than that. Others are compared
-with what there is room for, and the query fails where they are larger: it never gives
-another quotient.
+Operands whose types leave room for all digits need no further check. Other operands are compared
+with the available room, and the query fails if they are larger: it never gives another quotient.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TOO_LONG = "a quotient of decimals has more digits than can be computed exactly
 
 
 def always_exact(dividend: Decimal, divisor: Decimal, result: Decimal) -> bool:
-    """Whether no values of the types need more digits than there are."""
+    """Whether no values of the types need more digits than are available."""
     rooms = _room(dividend, divisor, result)
     return all(
         operand.precision - operand.scale <= room
@@ -42,7 +41,7 @@ def always_exact(dividend: Decimal, divisor: Decimal, result: Decimal) -> bool:
 
 
 def divisible(dividend: Decimal, divisor: Decimal, result: Decimal) -> bool:
-    """Whether there is room for some values at least: those with a digit before the point."""
+    """Whether at least values with one digit before the point fit."""
     roomy = min(_room(dividend, divisor, result)) >= 1
     return roomy or always_exact(dividend, divisor, result)
 
@@ -56,9 +55,9 @@ def exact_quotient(
 ) -> exp.Expr:
     """``dividend / divisor`` in the result type; NULL for NULLs and for a divisor of zero.
 
-    Also NULL where the quotient does not fit the result type. Values that need more digits
-    than there are make the query fail. No TRY can hide that: DuckDB allows nothing in one
-    that fails on purpose, and moves it into none.
+    It is also NULL if the quotient does not fit the result type. Values that need more digits than
+    are available make the query fail. No TRY can hide that: DuckDB does not allow a deliberate
+    failure in a TRY, and does not move one into it.
 
     Raises EngineError if the types are not `divisible`.
     """
@@ -96,13 +95,13 @@ _WHOLE = Decimal(_DIGITS, 0)
 
 
 def _shifts(dividend: Decimal, divisor: Decimal, result: Decimal) -> tuple[int, int]:
-    """How many zeros go behind the digits of each operand."""
+    """The number of zeros to append to the digits of each operand."""
     shift = result.scale + divisor.scale - dividend.scale
     return max(shift, 0), max(-shift, 0)
 
 
 def _room(dividend: Decimal, divisor: Decimal, result: Decimal) -> tuple[int, int]:
-    """How many digits before the point each operand may have."""
+    """The number of digits that each operand may have before the point."""
     up, down = _shifts(dividend, divisor, result)
     single_rounding = _SPARK_PLACES - result.scale - divisor.scale - down
     return (
@@ -112,12 +111,13 @@ def _room(dividend: Decimal, divisor: Decimal, result: Decimal) -> tuple[int, in
 
 
 def _room_for_digits(scale: int, shift: int) -> int:
-    """What `_digits`, which goes through a decimal with the scale besides, and sums allow."""
+    """The digits that sums and `_digits` allow; the latter also passes through a decimal with the
+    scale."""
     return min(_DIGITS - scale, _SUMMED_DIGITS) - scale - shift
 
 
 def _digits(value: exp.Expr, scale: int, shift: int) -> exp.Expr:
-    """The decimal's digits with `shift` zeros behind them, as a HUGEINT."""
+    """The decimal's digits, followed by `shift` zeros, as a HUGEINT."""
     if scale + shift:
         widened = _cast(value.copy(), Decimal(_DIGITS, scale))
         factor = _cast(number(10 ** (scale + shift)), Decimal(scale + shift + 1, 0))
@@ -126,9 +126,10 @@ def _digits(value: exp.Expr, scale: int, shift: int) -> exp.Expr:
 
 
 def _half_up(above: exp.Expr, below: exp.Expr) -> exp.Expr:
-    """The whole number nearest to the quotient of two sizes; the larger one of two."""
+    """The whole number nearest to the quotient of two sizes; the larger of two equally near
+    ones."""
     size = _infix(exp.Add, _infix(exp.Mul, number(2), above), below)
-    # Division by zero fails, also where a constant is folded that no row would divide by.
+    # Division by zero fails, even in a folded constant that no row would divide by.
     twice = named("nullif", _infix(exp.Mul, number(2), below), number(0))
     return _infix(exp.IntDiv, size, twice)
 

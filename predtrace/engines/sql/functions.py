@@ -1,7 +1,7 @@
-"""A row of an engine's table of functions: how it spells one, and where that is exact.
+"""The rows of an engine's table of functions: the spelling, and where it is exact.
 
-Exact means: the value that the pipeline's own engine gave. A row without both facts cannot be
-made; what an engine is never sent has a row, too, which says why.
+Exact means that the value is the value of the pipeline's own engine. A row needs both facts. A
+function that an engine is never sent has a row, too, which says why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Spelling = TypeVar("_Spelling")
 
 
 class Exactness(msgspec.Struct, Generic[_Call], frozen=True):
-    """Where an engine is exact: in words, and why it is not for a call under some settings.
+    """The conditions under which an engine is exact: in words, and as a check of a call.
 
     `inexactness` gives None for a call that is evaluated exactly.
     """
@@ -46,7 +46,7 @@ ALWAYS: Exactness[Any] = Exactness("always", lambda call, settings: None)
 def call_inexactness(
     row: Evaluated[Any, _Call] | Refused | None, call: _Call, settings: EngineSettings
 ) -> str | None:
-    """Why a call would not be evaluated exactly by the engine with this row; None if it would."""
+    """The reason why the engine with this row does not evaluate a call exactly; None if it does."""
     if row is None:
         return "unknown to this engine"
     return row.reason if isinstance(row, Refused) else row.exact.inexactness(call, settings)
@@ -55,5 +55,5 @@ def call_inexactness(
 def spellings(
     rows: Mapping[str, Evaluated[_Spelling, Any] | Refused],
 ) -> dict[str, _Spelling]:
-    """How the functions that an engine evaluates are spelled."""
+    """The spellings of the functions that an engine evaluates."""
     return {id: row.spelling for id, row in rows.items() if isinstance(row, Evaluated)}

@@ -122,4 +122,4 @@ JOINS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     MarkJoin: _mark_join,
     ScalarSubquery: _scalar_subquery,
 }
-"""Operator class to what builds its query."""
+"""Operator class: the builder of its query."""

@@ -1,9 +1,8 @@
-"""Whether a plan's limits can be repeated: they can where no rows that differ tie at a cut.
+"""Checks whether a plan's limits can be repeated: no different rows may tie at a cut.
 
-A limit takes the rows from one place in the sort order to another. Rows with equal sort
-keys come in an order that is up to the run; if a cut goes through such rows, and they are
-not all equal in the limit's output, the job's choice cannot be known again. Without a sort
-order all rows tie.
+A limit takes the rows between two places in the sort order. Rows with equal sort keys come in an
+order that depends on the run. If a cut goes through such rows, and they are not all equal in the
+limit's output, the job's choice cannot be repeated. Without a sort order all rows tie.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FIRST, _LAST = "first_place", "last_place"
 
 
 class LimitTies(msgspec.Struct, frozen=True):
-    """A Limit node, and the query whose one value, a Boolean, says if its rows were a choice."""
+    """A Limit node, and a query with one Boolean: whether the limit had a choice of rows."""
 
     node: int
     query: exp.Query
@@ -35,13 +34,13 @@ class LimitTies(msgspec.Struct, frozen=True):
 def limit_ties(
     graph: OperatorGraph, node: int, dialect: Dialect, scans: Mapping[int, exp.Expr]
 ) -> tuple[LimitTies, ...]:
-    """A query for each Limit under (and with) a node that can cut rows off, lower ones first.
+    """A query for each Limit at or under a node that can cut rows off, lower ones first.
 
-    Each takes the limits below it as they come out this time: where one of those is a
-    choice, what is said of the limits above it means nothing.
+    Each query uses the results that the limits below give this time. If a lower limit had a choice,
+    the results for the limits above it mean nothing.
 
-    `scans` as for `relational.plan_query`; raises EngineError like it. The relations must
-    have all rows that the pipeline read, or all that its limits depend on.
+    `scans` is as for `relational.plan_query`, and so are the EngineErrors. The relations must have
+    all rows that the pipeline read, or all rows that its limits depend on.
     """
     plan = planner(graph, dialect, scans)
     limits = (graph[inner] for inner in graph.bottom_up(node))
@@ -59,7 +58,7 @@ def refuse_choices(
     scans: Mapping[int, exp.Expr],
     value: Callable[[exp.Query], Any],
 ) -> None:
-    """Raise NonDeterministicError if rows of the node are up to the run; `value` runs a query."""
+    """Raise NonDeterministicError if rows of the node depend on the run; `value` runs a query."""
     for ties in limit_ties(graph, node, dialect, scans):
         if value(ties.query):
             origin = graph[ties.node].origin
@@ -72,7 +71,8 @@ def refuse_choices(
 
 
 def _cuts(limit: Limit) -> tuple[int, ...]:
-    """How many rows come before each place where the limit cuts its input, if it is so long."""
+    """The number of rows before each place where the limit cuts its input, if that is long
+    enough."""
     end = () if limit.count is None else (limit.offset + limit.count,)
     if limit.count == 0:
         return ()
@@ -80,10 +80,10 @@ def _cuts(limit: Limit) -> tuple[int, ...]:
 
 
 def _ties(plan: Planner, limit: Limit) -> exp.Query:
-    """Whether, among rows that tie across a cut, there are some that differ.
+    """Whether rows that tie across a cut differ.
 
-    With first and last place of the rows that tie with a row, counted from 1, a cut after
-    n rows goes through them if ``first <= n < last``.
+    Let ``first`` and ``last`` be the places, from 1, of the first and last row that tie with a row.
+    A cut after n rows goes through the tie if ``first <= n < last``.
     """
     block = plan.block(limit.input)
     columns = plan.graph.output(limit.input)
@@ -125,6 +125,6 @@ def _places(block: Block) -> tuple[exp.Expr, exp.Expr]:
         ]
     )
     first = exp.Window(this=exp.Anonymous(this="rank"), order=order)
-    # Up to the last row that ties with this one: the frame where none is given.
+    # The default frame ends with the last row that ties with this one.
     last = exp.Window(this=exp.Count(this=exp.Star()), order=order.copy())
     return exp.alias_(first, _FIRST), exp.alias_(last, _LAST)

@@ -40,7 +40,7 @@ _PLAIN: dict[str, dict[type[TypeBase], str]] = {
 _TIMESTAMPS = {
     ("duckdb", True): "TIMESTAMPTZ",
     ("duckdb", False): "TIMESTAMP",
-    # What TIMESTAMP alone means depends on a setting.
+    # The meaning of plain TIMESTAMP depends on a setting.
     ("spark", True): "TIMESTAMP_LTZ",
     ("spark", False): "TIMESTAMP_NTZ",
 }
@@ -159,7 +159,7 @@ def _spell_float(value: float) -> str:
 
 
 def _spell_instant(value: dt.datetime) -> str:
-    """Zoned values (naive ones are UTC) with their offset, others as they are."""
+    """Zoned values (naive values are UTC) with their offset, other values unchanged."""
     if value.tzinfo is not None:
         value = value.astimezone(dt.UTC)
     day = f"{value.year:04d}-{value.month:02d}-{value.day:02d}"

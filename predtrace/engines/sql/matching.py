@@ -26,7 +26,8 @@ _MOST_ALTERNATIVES = 8
 
 
 class Alternative(msgspec.Struct, frozen=True):
-    """A condition as the conjunction of what reads the right side (or nothing), the left, both."""
+    """A condition as a conjunction, by what terms read: the right side (or nothing), the left,
+    both."""
 
     right: Expr
     left: Expr
@@ -34,12 +35,12 @@ class Alternative(msgspec.Struct, frozen=True):
 
     @property
     def keyed(self) -> bool:
-        """Whether an equality relates the sides, or nothing does."""
+        """Whether an equality relates the sides, or no term does."""
         return self.both == TRUE or any(_is_equality(term) for term in conjuncts(self.both))
 
 
 def divided(condition: Expr, right: Sequence[Column]) -> Alternative:
-    """The condition's terms by what they read; `right` are the right side's columns."""
+    """The condition's terms, by the sides that they read; `right` are the right side's columns."""
     inner = {column.id for column in right}
     parts: dict[str, list[Expr]] = {"right": [], "left": [], "both": []}
     for term in conjuncts(condition):
@@ -50,17 +51,15 @@ def divided(condition: Expr, right: Sequence[Column]) -> Alternative:
 
 
 def alternatives(condition: Expr, right: Sequence[Column]) -> tuple[Alternative, ...]:
-    """Conditions of which one is true wherever `condition` is, and none where it is not.
+    """Alternatives: one of them is true wherever `condition` is true, and none is elsewhere.
 
-    An anti join keeps the left rows for which no right row makes the condition true. An
-    OR is true just where one of its terms is, whatever NULLs the others give; so it is
-    the same to ask for no right row that makes the first term true, then for none that
-    makes the second true, and so on: a chain of anti joins. NOT IN's ``a = b OR (a = b) IS
-    NULL`` becomes three of them: on ``a = b`` (hashed), on ``a IS NULL`` if there is any
-    right row, on TRUE if there is a right row with ``b IS NULL``.
+    An anti join keeps the left rows for which no right row makes the condition true. An OR is true
+    exactly if one of its terms is true, whatever NULLs the others give. So a chain of anti joins
+    gives the same rows: the first for the first term, the second for the second, and so on. NOT
+    IN's ``a = b OR (a = b) IS NULL`` becomes three of them: on ``a = b`` (hashed), on ``a IS NULL``
+    if there is any right row, on TRUE if there is a right row with ``b IS NULL``.
 
-    The condition stays whole where it has a key already or where taking it apart leaves
-    some alternative without one.
+    The condition stays whole if it already has a key, or if some alternative would have none.
     """
     whole = divided(condition, right)
     if whole.keyed:

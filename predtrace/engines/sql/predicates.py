@@ -1,6 +1,6 @@
-"""How a lineage predicate is split so that an engine can evaluate it as a join.
+"""Splits lineage predicates so that an engine can evaluate them as joins.
 
-Engine-free rewriting of predicates *in filter position*, where NULL counts as false.
+Rewrites predicates *in filter position*, where NULL counts as false, for any engine.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from symbolic.types import Boolean, DataType, Decimal, Float, Integer
 def filter_form(predicate: Expr) -> Expr:
     """A predicate that is true on the same rows (it may be NULL where this one is false).
 
-    Folds what bound literals made constant, turns ``<=>`` into ``=`` or IS NULL (files'
-    statistics know those), and takes common terms out of ORs, so that joins find keys.
+    Folds expressions that bound literals made constant. Turns ``<=>`` into ``=`` or IS NULL, which
+    file statistics support. Takes common terms out of ORs, so that joins find keys.
     """
     if not isinstance(predicate, Call):
         return FALSE if predicate in (Literal(None, Boolean()), FALSE) else predicate
@@ -96,7 +96,8 @@ def _factored(branches: list[Expr]) -> Expr:
 
 
 class Key(msgspec.Struct, frozen=True):
-    """An equality of a scan's expression and a bound row's; `null_safe` if NULL equals NULL."""
+    """An equality between expressions of a scan and of a bound row; `null_safe` if NULL equals
+    NULL."""
 
     scanned: Expr
     bound: Expr
@@ -149,7 +150,7 @@ def _key(term: Expr) -> Key | None:
     null_safe = term.function == "nullsafe_eq"
     left, right = term.args
     for one, other in ((left, right), (right, left)):
-        # A side that reads nothing belongs to neither; both sides must read something.
+        # Both sides must read something: a constant side belongs to neither.
         if columns_of(one) and not params_of(one) and params_of(other) and not columns_of(other):
             return Key(one, other, null_safe)
     return None
@@ -167,7 +168,7 @@ def may_be_null(expr: Expr, never_null: frozenset[int] = frozenset()) -> bool:
 
 
 def family(data_type: DataType) -> object:
-    """What two types must agree on for their equal values to be the same value."""
+    """The family of a type: equal values of one family are the same value."""
     match data_type:
         case Integer() | Decimal() | Float():
             return type(data_type)

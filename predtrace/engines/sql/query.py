@@ -46,13 +46,13 @@ ROW = "row"
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
-    """A relation of bound rows and what is known of it.
+    """A relation of bound rows, and the facts about it.
 
-    `name` is that of its table; a row of known values may be without. `rows` is their
-    number, if known. With `values` there is exactly one row, of the target number `target`.
-    `never_null` are the columns without NULLs. `carried` gives for scans, by node, where the
-    identities of their lineage rows are, `taken` a relation of a part of a scan's rows that
-    has all of its lineage.
+    `name` is the name of its table; a single row of known values may have no table. `rows` is the
+    number of rows, if known. With `values` there is exactly one row, of the target number `target`.
+    `never_null` are the columns without NULLs. `carried` has, by node, the place of the identities
+    of a scan's lineage rows. `taken` has, by node, a relation with some of a scan's rows that
+    include all of its lineage.
     """
 
     name: str | None = None
@@ -65,9 +65,9 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Where the identities of a scan's lineage rows are: in two columns of a table.
+    """The place of the identities of a scan's lineage rows: two columns of a table.
 
-    Its rows have a target each, or belong to all that the relation `targets` has.
+    Each row of the table has a target, or belongs to all targets of the relation `targets`.
     """
 
     table: str
@@ -76,10 +76,10 @@ class Carried(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """FROM, JOIN and WHERE of a query over ``s``; what it projects is still to be said.
+    """FROM, JOIN and WHERE of a query over ``s``; the projection is still open.
 
-    `target` is the target's number. `repeats` says that a pair of target and scanned
-    row may come more than once.
+    `target` is the number of the target. `repeats` says that a pair of target and scanned row may
+    come more than once.
     """
 
     body: exp.Select
@@ -91,7 +91,7 @@ class Match(msgspec.Struct, frozen=True):
         return self.body.copy().select(*expressions, copy=False)
 
     def finish(self, *expressions: exp.Expr) -> exp.Select:
-        """The query with these output expressions, to which the body goes."""
+        """The query with these output expressions; it takes over the body."""
         return self.body.select(*expressions, copy=False)
 
 
@@ -104,7 +104,7 @@ class Queries:
         self._spellings = spellings
 
     def telling_apart(self, numbered: bool) -> Queries:
-        """The same for other targets."""
+        """The same builder, which keeps targets apart or not."""
         return Queries(self.dialect, self._spellings, numbered)
 
     def bound_rows(
@@ -118,9 +118,9 @@ class Queries:
         ).distinct(copy=False)
 
     def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
-        """The rows that `bound_rows` gives, as often as they come, with their identities.
+        """The rows of `bound_rows`, with repetitions and with their identities.
 
-        They have no targets if `shared` says so.
+        They have no targets if the link is `shared`.
         """
         told = self.telling_apart(self.numbered and not self.shared(link, parent))
         match = told.match(rows, link.predicate, parent)
@@ -134,7 +134,7 @@ class Queries:
         )
 
     def shared(self, link: ReplayedLink, parent: Bound) -> bool:
-        """Whether a link's rows are the same for every row of its parent, and they are many."""
+        """Whether a link's rows are many, and the same for every row of its parent."""
         return self.numbered and parent.values is None and not params_of(link.predicate)
 
     def bound_again(self, table: str, link: ReplayedLink, parent: Bound) -> exp.Select:
@@ -150,7 +150,7 @@ class Queries:
         return body.select(trees.column(TARGET, "b"), *of_rows, copy=False)
 
     def carried(self, table: str, link: ReplayedLink, parent: Bound) -> dict[int, Carried]:
-        """Where the identities of scans are, among a link's rows with identities."""
+        """The places of the identities of scans in a link's rows with identities."""
         targets = self._targets_of(parent) if self.shared(link, parent) else None
         return {node: Carried(table, found, targets) for node, found in link.identities.items()}
 
@@ -214,7 +214,7 @@ class Queries:
             return Match(body.where(exp.false()), self._number(0))
         if bound.values is not None:
             predicate = bind(predicate, bound.values)
-        # What is still unbound stays a join (a value of a type without literals).
+        # Params that are still unbound (values of types without literals) need a join.
         if not params_of(predicate) and bound.values is not None:
             return Match(
                 self._where(body, conjuncts(filter_form(predicate))), self._number(bound.target)
@@ -249,7 +249,7 @@ class Queries:
         return Match(body, self._number(0))
 
     def _numbered(self, body: exp.Select, predicate: Expr, bound: Bound) -> Match:
-        """An inner join with the distinct values that matter, so that pairs do not repeat."""
+        """An inner join with the distinct values that are read, so that pairs do not repeat."""
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
@@ -312,7 +312,7 @@ def _equality(
 ) -> exp.Expr:
     """The join condition of a key: a plain ``=`` wherever NULL cannot meet NULL.
 
-    Only that lets engines filter the scan by the keys that they hashed.
+    Only plain ``=`` lets engines filter the scan by the hashed keys.
     """
     nulls_meet = (
         key.null_safe and may_be_null(key.scanned) and may_be_null(key.bound, bound.never_null)
@@ -322,7 +322,7 @@ def _equality(
 
 
 def aliased(relation: exp.Expr, name: str) -> exp.Expr:
-    """The relation, which becomes part of it, under a name."""
+    """The relation under a name; it becomes part of the new tree."""
     return exp.alias_(relation, name, table=True, copy=False)
 
 

@@ -1,9 +1,9 @@
-"""Phase 4 of iterative refinement: value sets, computed and narrowed down in an engine.
+"""Phase 4 of iterative refinement: an engine computes value sets and narrows them down.
 
-A value set is a table of tuples, each beside the number of the target row it is for. The
-first pass computes the sets in the plan's order, each cut by those before it; the passes
-after that go through them backwards, forwards and so on. A set only ever loses tuples,
-so that an unchanged number of them means an unchanged set.
+A value set is a table of tuples, each with the number of its target row. The first pass computes
+the sets in the plan's order, each restricted by the sets before it. Later passes go through them
+backwards, forwards and so on. A set only loses tuples, so an unchanged number of tuples means an
+unchanged set.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from predtrace.inference.plan import Membership
 from symbolic.expr import TRUE, Column, Expr, call, conjuncts, params_of
 
 MOST_PASSES = 12
-"""Cyclic joins may narrow down one tuple a pass: after so many the answer stays as it is."""
+"""The most passes: cyclic joins may remove one tuple a pass."""
 _GIVEN = "given"
 
 Cut: TypeAlias = Callable[[exp.Select], exp.Select]
-"""Restricts the rows of ``s`` in a query."""
+"""A restriction of the rows of ``s`` in a query."""
 
 
 class Workspace(Protocol):
-    """What the engine does for refinement."""
+    """The engine's part in refinement."""
 
     def set_source(self, request: SetRequest) -> exp.Expr:
-        """The relation that a value set is taken from, with physical column names."""
+        """The relation that a value set comes from, with physical column names."""
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its result and its number of rows."""
 
 
 class Refined(msgspec.Struct, frozen=True):
-    """The value sets of a question: table names by node; how many passes they took."""
+    """The value sets of a question: table names by node, and the number of passes."""
 
     tables: dict[int, str]
     passes: int
@@ -54,7 +54,7 @@ class Refined(msgspec.Struct, frozen=True):
 
 
 class Refiner:
-    """Computes the value sets of one question; `together`, one of each for all target rows."""
+    """Computes the value sets of one question; with `together`, one set for all target rows."""
 
     def __init__(
         self, workspace: Workspace, queries: Queries, targets: Bound, *, together: bool = False
@@ -68,7 +68,8 @@ class Refiner:
         self._columns: dict[int, tuple[Column, ...]] = {}
 
     def compute(self, sets: Sequence[SetRequest]) -> list[SetRequest]:
-        """The first pass: compute the sets that have columns, each cut by those before it."""
+        """The first pass: compute the sets that have columns, each restricted by the sets before
+        it."""
         used = [request for request in sets if request.columns]
         self._columns = {request.node: request.columns for request in used}
         for request in used:
@@ -89,7 +90,7 @@ class Refiner:
         return Refined(self._tables, passes, self._targets)
 
     def _numbered(self, targets: Bound) -> Bound:
-        """The target rows with a number each, beside that of the target they belong to."""
+        """The target rows, each with a number of its own and the number of its target."""
         if self._single:
             return targets
         number = exp.Window(
@@ -112,7 +113,7 @@ class Refiner:
         self._keep(request.node, query)
 
     def _reduce(self, request: SetRequest) -> bool:
-        """Drop the tuples that other sets rule out; whether there were any."""
+        """Drop the tuples that other sets rule out; returns whether there were any."""
         if not any(m.node in self._tables for m in request.memberships):
             return False
         table = exp.alias_(trees.table(self._tables[request.node]), "s", table=True)
@@ -168,7 +169,7 @@ class Refiner:
 def cuts_of(
     link: ReplayedLink, workspace: Workspace, queries: Queries, bound: Bound
 ) -> dict[int, Cut]:
-    """What cuts the scans of a replay down to the value sets that it names."""
+    """The restrictions of a replay's scans to the value sets that it names."""
     refiner = Refiner(workspace, queries, bound, together=True)
     refiner.compute(link.sets)
 
@@ -180,7 +181,7 @@ def cuts_of(
 
 
 def pairs(membership: Membership) -> list[tuple[int, Column]]:
-    """The columns of the other set, each with the own column that must be equal."""
+    """The columns of the other set, each with the column of this set that must equal it."""
     both = zip(membership.columns, membership.args, strict=True)
     return [(theirs, arg) for theirs, arg in both if isinstance(arg, Column)]
 

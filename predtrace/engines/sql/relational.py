@@ -42,9 +42,9 @@ def plan_query(
 ) -> exp.Query:
     """The rows of a node: a query with the physical columns of ``graph.output(node)``.
 
-    `scans` gives per Scan node the relation to read (a table or a subquery) with physical
-    column names; other columns it has are left alone. A node without columns gives the
-    right number of rows with the column `FILLER`. Order means nothing in the result.
+    `scans` has the relation (a table or a subquery) for each Scan node, with physical column names;
+    its other columns are ignored. A node without columns gives the right number of rows with the
+    column `FILLER`. The order of the result means nothing.
 
     Raises EngineError for a function or type that the dialect has no spelling for.
     """
@@ -52,7 +52,7 @@ def plan_query(
 
 
 def planner(graph: OperatorGraph, dialect: Dialect, scans: Mapping[int, exp.Expr]) -> Planner:
-    """What builds the queries of the graph's nodes."""
+    """The builder of queries for the graph's nodes."""
     return Planner(graph, dialect, scans, BUILDERS)
 
 
@@ -96,7 +96,7 @@ def _sort(plan: Planner, operator: Sort) -> Block:
 
 
 def _limit(plan: Planner, operator: Limit) -> Block:
-    """A limit of a limit is one limit: of the rows that the lower leaves, some."""
+    """A limit of a limit is one limit: it takes some of the rows that the lower limit leaves."""
     block = plan.block(operator.input)
     counts = [] if operator.count is None else [operator.count]
     if block.count is not None:
@@ -107,7 +107,7 @@ def _limit(plan: Planner, operator: Limit) -> Block:
 
 
 def _sample(plan: Planner, operator: Sample) -> Block:
-    """Rows are drawn once: who asks for them again is refused before, with the reason."""
+    """Rows are drawn only once: requests to draw again are refused before they come here."""
     raise NonDeterministicError(
         f"operator {operator.id}, Sample, would draw other rows; the job has to have stored them"
     )
@@ -127,7 +127,7 @@ def _group_by(plan: Planner, operator: GroupBy) -> Block:
         for aggregation in operator.aggregations
     ]
     if not keys:
-        # One row, also where there is no aggregate that would say so.
+        # One row, even without an aggregate in the query.
         return Block(block.body, tuple(values) or (exp.alias_(exp.Count(this=exp.Star()), FILLER),))
     return Block(block.body.group_by(*grouped, copy=False), (*keys, *values))
 
@@ -153,9 +153,9 @@ def _key_name(column: Column) -> str:
 
 
 def _normalized(plan: Planner, value: exp.Expr, column: Column) -> exp.Expr:
-    """The value as grouping and DISTINCT give it: 0.0 for -0.0, also inside of it.
+    """The value as grouping and DISTINCT give it: 0.0 for -0.0, also inside nested values.
 
-    Said in the query, since optimizers move filters of what groups give below the grouping,
+    The query spells this out, since optimizers move filters on grouped values below the grouping,
     where ``CAST(x AS STRING) = '0.0'`` is false of the row with -0.0.
     """
     return normalized(value, column.type, plan.dialect.name)
@@ -226,4 +226,4 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Limit: _limit,
     Sample: _sample,
 }
-"""Operator class to what builds its query."""
+"""Operator class: the builder of its query."""

@@ -1,10 +1,10 @@
-"""Whether sums of integers can be repeated: where no partial sum is rounded or overflows.
+"""Checks whether sums of integers can be repeated: no partial sum may be rounded or overflow.
 
-``avg(n)`` adds integers as doubles. Up to `EXACT_INTEGERS` a double holds every integer; if the
-absolute values of a group's integers add up to no more, all partial sums are exact, and so are
-the whole sum and the mean's dividend, in whatever order and however split they are added.
-``try_sum(n)`` of bigints is NULL if any partial sum overflows: none does where they add up to no
-more than the greatest.
+``avg(n)`` adds integers as doubles. A double holds every integer up to `EXACT_INTEGERS`. If the
+absolute values of a group's integers add up to at most that, all partial sums are exact. So are the
+whole sum and the mean's dividend, in whatever order and parts they are added. ``try_sum(n)`` of
+bigints is NULL if any partial sum overflows. None does if the absolute values add up to at most the
+greatest bigint.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def refuse_rounding(
 ) -> None:
     """Raise NonDeterministicError if sums under the node depend on order; `value` runs a query.
 
-    `scans` as for `relational.plan_query`. They must have all rows of the groups that matter;
-    of other groups some rows may be missing.
+    `scans` is as for `relational.plan_query`. The relations must have all rows of the groups that
+    matter; other groups may lack rows.
     """
     for inner in graph.bottom_up(node):
         operator = graph[inner]
@@ -57,7 +57,7 @@ def refuse_rounding(
 
 
 def _sums(graph: OperatorGraph, operator: GroupBy) -> Iterator[tuple[Aggregation, int]]:
-    """For each such aggregate the sum of the absolute values, and what it may be at most."""
+    """For each such aggregate, the sum of the absolute values and its bound."""
     free = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
     for place, (call, integer, most) in enumerate(summed_integers(operator)):
         size: Expr = Call("abs", (Call("cast", (integer,), _WIDE),), _WIDE)
@@ -72,7 +72,7 @@ def _exceeding(
     dialect: Dialect,
     scans: Mapping[int, exp.Expr],
 ) -> exp.Query:
-    """Whether one of the sums exceeds what it may be, in some group."""
+    """Whether a sum exceeds its bound in some group."""
     sized = msgspec.structs.replace(operator, aggregations=tuple(each for each, _ in sums))
     below = (graph[node] for node in graph.top_down(operator.input))
     groups = plan_query(OperatorGraph((sized, *below), operator.id), operator.id, dialect, scans)

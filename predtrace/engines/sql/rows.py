@@ -1,7 +1,7 @@
-"""The queries that give the rows of a source: how many, which, with what values.
+"""The queries for rows of a source: their number, their ids, their values.
 
-Rows are selected by predicates whose values bound rows give (`RowsQuery`), or known by
-``file`` and ``row`` (`FetchQuery`).
+`RowsQuery` selects rows by predicates that bound rows give values to. `FetchQuery` fetches rows
+that are known by ``file`` and ``row``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from symbolic.expr import column_ids
 class RowsQuery:
     """The queries over the rows that scans of one source select, united by row identity.
 
-    `source_of` gives the scanned relation of a request, if it is needed (those of the
-    requests differ in column ids only).
+    `source_of` returns the scanned relation of a request, if it is needed (the relations of the
+    requests differ only in column ids).
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class RowsQuery:
             _match(queries, request, source_of, bound)
             for request, bound in zip(requests, bounds, strict=True)
         ]
-        # No method of its own: an engine's evaluation, and what that keeps, would live in a cycle.
+        # Not a bound method: it would keep the engine's evaluation alive in a reference cycle.
         self._whole = functools.partial(_whole_match, queries, requests[0], self._source, bounds[0])
 
     @property
     def needs_identity(self) -> bool:
-        """Whether the queries tell rows apart by ``file`` and ``row``."""
+        """Whether the queries distinguish rows by ``file`` and ``row``."""
         return self._repeats
 
     @property
@@ -68,7 +68,7 @@ class RowsQuery:
         return first.distinct() if self._repeats else first
 
     def count(self) -> exp.Query:
-        """How many rows."""
+        """The number of rows."""
         counted = exp.Count(this=exp.Star())
         if self._repeats:
             return exp.select(counted).from_(self._pairs().subquery("u"))
@@ -104,9 +104,8 @@ class RowsQuery:
 class FetchQuery:
     """The queries over rows of a source that are known by ``file`` and ``row``.
 
-    `source` is the scanned relation, `ids` a relation of ``file`` and ``row``, and of
-    ``target`` with numbered targets. Of a source that is one file, `one_file`, the ids need
-    not name it.
+    `source` is the scanned relation, `ids` a relation of ``file`` and ``row``, and of ``target``
+    with numbered targets. For a source of one file, `one_file`, the ids need not name the file.
     """
 
     def __init__(
@@ -125,7 +124,7 @@ class FetchQuery:
         self._same_row = _same_row((ROW,) if one_file else (FILE, ROW))
 
     def count(self) -> exp.Query:
-        """How many rows."""
+        """The number of rows."""
         return self._fetched([exp.Count(this=exp.Star())])
 
     def row_ids(self) -> exp.Query:
@@ -165,12 +164,12 @@ def _match(
     source_of: Callable[[ScanRequest], exp.Expr],
     bound: Bound,
 ) -> Match:
-    """The rows that a request selects, as ``s``: their identities at least."""
+    """The rows that a request selects, as ``s``, with at least their identities."""
     if request.node in bound.carried:
         return queries.identified(bound.carried[request.node])
     if request.node in bound.taken:
         taken = trees.table(bound.taken[request.node])
-        # It has not all columns: whole rows are joined by their identities.
+        # The relation lacks columns: whole rows are joined by their identities.
         match = queries.match(taken, request.predicate, bound)
         return msgspec.structs.replace(match, repeats=True)
     return queries.match(source_of(_only_read(request)), request.predicate, bound)

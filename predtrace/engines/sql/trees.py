@@ -1,6 +1,6 @@
-"""Pieces of SQL trees made without text: sqlglot's builders parse names and kinds of joins.
+"""Builders of SQL trees that parse no text, unlike sqlglot's, which parse names and join kinds.
 
-Questions are answered in milliseconds, and a question's queries have dozens of these.
+Questions are answered in milliseconds, and their queries have dozens of such parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _identifier(name: str, quoted: bool = False) -> exp.Identifier:
 
 
 def select(*values: exp.Expr, source: exp.Expr) -> exp.Select:
-    """SELECT values FROM source, of which all become part."""
+    """SELECT values FROM source; the arguments become part of the new tree."""
     return exp.Select(expressions=list(values), from_=exp.From(this=source))
 
 

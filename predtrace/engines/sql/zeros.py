@@ -11,8 +11,8 @@ from symbolic.types import Array, DataType, Float, Record, has_floats
 def normalized(value: exp.Expr, data_type: DataType, dialect: str) -> exp.Expr:
     """The value with 0.0 in place of -0.0, in arrays and structs, too.
 
-    NaNs differ in their bits alone, which no function of SQL sees. Only Spark compares
-    nested values: the dialect is Spark's for them.
+    NaNs differ only in their bits, which no function of SQL sees. Nested values need the dialect of
+    Spark: only Spark compares them.
     """
     return _normalized(value, data_type, dialect, 0)
 
@@ -37,7 +37,7 @@ def _normalized(value: exp.Expr, data_type: DataType, dialect: str, depth: int) 
             present = exp.Not(this=exp.Is(this=exp.paren(value), expression=exp.Null()))
             return exp.Case(ifs=[exp.If(this=present, true=struct)])
         case Float():
-            # -0.0 + 0 is 0.0; engines do not leave the addition out, as it is not without effect.
+            # -0.0 + 0 is 0.0; engines do not optimize the addition away, since it has this effect.
             zero = exp.Cast(this=exp.Literal.number(0), to=sql_type(data_type, dialect))
             return exp.paren(exp.Add(this=value, expression=zero), copy=False)
         case _:
