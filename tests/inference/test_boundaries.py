@@ -84,7 +84,6 @@ def written(folder: Path, scan: Scan, query: str) -> Source:
     )
 
 
-@pytest.mark.slow
 def test_value_sets_larger_than_memory(tmp_path: Path) -> None:
     """How many rows of `p` have a partner in `b`: every other one, by arithmetic."""
     p = Scan(id=1, table="p", occurrence=1, columns=(KEY, VALUE))

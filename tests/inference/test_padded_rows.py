@@ -74,7 +74,6 @@ def test_rows(session: SparkSession, tmp_path: Path, statement: str) -> None:
     check(session.sql(statement), CASES[statement], tmp_path)
 
 
-@pytest.mark.slow
 @given(pipeline=padded_pipelines())
 @settings(max_examples=count(40))
 def test_refined_and_replayed(pipeline: Pipeline) -> None:

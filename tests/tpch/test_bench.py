@@ -397,6 +397,7 @@ def test_nobody_has_to_answer(subject: Subject, monkeypatch: pytest.MonkeyPatch)
     assert (only.obstacle, only.times) == ("no rule for SemiJoin", {})
 
 
+@pytest.mark.slow
 def test_the_command_measures_writes_and_goes_on(
     subject: Subject, tmp_path: Path, plain_folder: Path
 ) -> None:

@@ -10,6 +10,8 @@ from tpch.check import choose_targets
 from tpch.oracle import Oracle, ScanName
 from tpch.queries import NUMBERS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_removed_lineage_rows_matter(

@@ -177,6 +177,7 @@ def test_a_process_is_compared_with_one_of_its_round() -> None:
     assert figures.beyond_interpreter(IMPORT).rounds == [0.5, 1.0]
 
 
+@pytest.mark.slow
 def test_first_questions_are_asked_in_fresh_processes(tmp_path: Path) -> None:
     example = CORPUS["inner join"]()
     graph = example.graph

@@ -19,6 +19,7 @@ from tpch.oracle import AGGREGATES, Oracle, ScanName, read_sections
 from tpch.queries import NUMBERS, read_query
 
 # The inner side of these has no lineage: the query needs it all to give the target again.
+pytestmark = pytest.mark.slow
 ANTI_JOINED = {
     16: {ScanName("supplier", 1)},
     21: {ScanName("lineitem", 3)},

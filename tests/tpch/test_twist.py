@@ -10,6 +10,7 @@ import pytest
 from tests.tpch.conjuncts import weakened
 from tpch.queries import NUMBERS, read_query
 
+pytestmark = pytest.mark.slow
 CONDITIONS = [
     pytest.param(number, weaker, id=f"q{number:02}-{' '.join(condition.split())[:60]}")
     for number in NUMBERS

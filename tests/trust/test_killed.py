@@ -15,6 +15,7 @@ from predtrace.jobs.store import JobStore
 from tests.trust.jobs import ROWS_OF_TARGET, TARGET, make_store, opened, rows_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "writes"), [("run", 5), ("build", 5), ("index", 3)])
 def test_a_kill_before_any_write(kind: str, writes: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.trust.killing", str(tmp_path), kind]
