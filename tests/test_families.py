@@ -67,6 +67,18 @@ def test_an_operator_is_known_everywhere(kind: type[OperatorBase]) -> None:
     assert getattr(operators, kind.__name__) is kind
 
 
+def concrete(kind: type[OperatorBase]) -> set[type[OperatorBase]]:
+    """The classes of operators under a base, those of tests left out."""
+    below = {one for child in kind.__subclasses__() for one in concrete(child)}
+    made: Any = kind
+    own = kind.__module__.startswith("pushdown.operators.") and not made.__abstractmethods__
+    return below | ({kind} if own else set())
+
+
+def test_every_class_of_an_operator_is_entered() -> None:
+    assert concrete(OperatorBase) == set(KINDS)
+
+
 def test_no_operator_is_in_two_tables_of_rules() -> None:
     assert len(RULES) + len(LEAVES) + len(UNSUPPORTED) == len(KINDS)
 
