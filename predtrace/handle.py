@@ -48,7 +48,7 @@ class JobHandle:
         work: Commit | None = None,
         early: Callable[[], DataFrame] | None = None,
         version: tuple[int, int] | None = None,
-        front_end: str = "spark",
+        front_end: str,
     ) -> None:
         self.id = job_id
         self._spark = spark

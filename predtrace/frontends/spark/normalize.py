@@ -41,8 +41,6 @@ RULES: tuple[str | Pass, ...] = (
     "analysis.EliminateSubqueryAliases",
     # A view node around the view's plan: names only.
     "analysis.EliminateView",
-    # Where a step of the pipe syntax (|>) ends: it has no meaning any more.
-    "expressions.EliminatePipeOperators",
     # Hints choose a join algorithm, never rows.
     "optimizer.EliminateResolvedHint",
     # Constant subexpressions become literals: equal value for every row.

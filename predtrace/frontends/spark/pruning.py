@@ -1,4 +1,4 @@
-"""Aggregates, metrics and subqueries whose results nothing reads, dropped from an analyzed plan.
+"""What means nothing in an analyzed plan, dropped from it: above all results that nothing reads.
 
 The definition of lineage is read on the plan without computed columns that nothing above
 reads (docs/semantics.md, section 2). It comes before subqueries become operators: a column
@@ -15,7 +15,7 @@ from typing import Any
 
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items
-from predtrace.frontends.spark.registry import KEEPS_COLUMNS, UNREAD
+from predtrace.frontends.spark.registry import DROPPED, KEEPS_COLUMNS
 from predtrace.frontends.spark.tree import Node, read_tree
 
 Ids = frozenset[int]
@@ -25,19 +25,23 @@ _LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 
 
 def prune(plan: JavaObject, builder: Builder) -> JavaObject:
-    """The plan without aggregates, metrics and subqueries that nothing reads; its output stays.
+    """The plan without aggregates and subqueries that nothing reads; its output stays.
 
-    The plan itself is given back if it has none.
+    Nodes that mean nothing are dropped before. The plan itself is given back if it has neither.
     """
     tree = _Pruned(read_tree(plan), None, builder)
+    if tree.holds_dropped:
+        plan = tree.without_dropped()
+        tree = _Pruned(read_tree(plan), None, builder)
     return tree.rebuilt() if tree.weighs else plan
 
 
 @dataclass(eq=False)
 class _Reads:
-    """What is left of a node: its expressions by field, and those it drops."""
+    """What is left of a node: its expressions by field, those it drops, and all of them."""
 
     roots: dict[str, Node | tuple[Node, ...]]
+    given: dict[str, Node | tuple[Node, ...]]
     dropped: tuple[Node, ...] = ()
 
     @cached_property
@@ -72,20 +76,39 @@ class _Pruned:
         """Whether something is dropped that has lineage of its own."""
         dropped = (expr for reads in self._reads.values() for expr in reads.dropped)
         inner = (one for found in self._subqueries.values() for one in found.values())
-        return (
-            any(node.cls in UNREAD for node in self._order)
-            or any(map(_has_lineage, dropped))
-            or any(one.weighs for one in inner)
-        )
+        return any(map(_has_lineage, dropped)) or any(one.weighs for one in inner)
+
+    @cached_property
+    def holds_dropped(self) -> bool:
+        """Whether there is a node to drop, here or in a subquery."""
+        inner = (one for found in self._subqueries.values() for one in found.values())
+        here = any(node.cls in DROPPED for node in self._order)
+        return here or any(one.holds_dropped for one in inner)
+
+    def without_dropped(self) -> JavaObject:
+        """The plan without nodes to drop, and otherwise as it was."""
+        made: dict[Node, JavaObject] = {}
+        for node in reversed(self._order):
+            below = [made[child] for child in node.children]
+            if node.cls in DROPPED:
+                (made[node],) = below
+                continue
+            replaced = {
+                expr: expr.handle.withNewPlan(inner.without_dropped())
+                for expr, inner in self._subqueries[node].items()
+                if inner.holds_dropped
+            }
+            plan = node.handle
+            if replaced:
+                plan = self._builder.with_expressions(node, replaced, self._reads[node].given)
+            moved = any(made[child] is not child.handle for child in node.children)
+            made[node] = self._builder.with_children(plan, below) if moved else plan
+        return made[self._order[0]]
 
     def rebuilt(self) -> JavaObject:
         """The plan with what is left."""
         made: dict[Node, JavaObject] = {}
         for node in reversed(self._order):
-            if node.cls in UNREAD:
-                (child,) = node.children
-                made[node] = made.get(child, child.handle)
-                continue
             plan = self._with_expressions(node)
             if any(child in made for child in node.children):
                 below = [self._branch(node, child, made) for child in node.children]
@@ -116,23 +139,21 @@ class _Pruned:
 
 
 def _read_by(node: Node, needed: Ids | None) -> _Reads:
-    if node.cls in UNREAD:
-        return _Reads({})
+    if node.cls in DROPPED:
+        return _Reads({}, {})
     roots = node.roots()
     name = _LISTS.get(node.cls)
     listed = roots.get(name) if name else None
     if name is None or not isinstance(listed, tuple) or needed is None:
-        return _Reads(roots)
+        return _Reads(roots, roots)
     kept = tuple(one for one in listed if one.expr_id in needed)
-    return _Reads({**roots, name: kept}, tuple(one for one in listed if one not in kept))
+    return _Reads({**roots, name: kept}, roots, tuple(one for one in listed if one not in kept))
 
 
 def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids | None]:
     """What a node reads of each input."""
     if node.cls in _LISTS:
         return [_ids_in(reads.expressions)]
-    if node.cls in UNREAD:
-        return [needed]
     if needed is not None and node.cls == "Union":
         outputs = map(_output_ids, node.children)
         return [frozenset(ids[place] for place in _places(node, needed)) for ids in outputs]

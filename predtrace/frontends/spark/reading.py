@@ -53,25 +53,18 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
         )
     session = pipeline.sparkSession
     with as_active(session):
-        analyzed = pipeline._jdf.queryExecution().analyzed()
-    return read_plan(session, analyzed, text, pipeline)
+        return _read(session, pipeline._jdf.queryExecution().analyzed(), text, pipeline)
 
 
 def read_plan(
-    session: SparkSession,
-    analyzed: JavaObject,
-    text: str | None = None,
-    dataframe: DataFrame | None = None,
+    session: SparkSession, analyzed: JavaObject, text: str | None = None
 ) -> SparkPipeline:
-    """Read an analyzed plan of a session without running it.
+    """Read an analyzed plan of a session without running it; `text` is the SQL it was made from.
 
-    `text` is the SQL that it was made from, and `dataframe` the frame that has it, where there
-    is one. Raises as `read_pipeline` does.
+    Raises as `read_pipeline` does.
     """
     with as_active(session):
-        if dataframe is None:
-            dataframe = _frame_of(session, analyzed)
-        return _read(session, analyzed, text, dataframe)
+        return _read(session, analyzed, text, _frame_of(session, analyzed))
 
 
 def _frame_of(session: SparkSession, analyzed: JavaObject) -> DataFrame:

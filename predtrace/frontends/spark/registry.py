@@ -11,12 +11,13 @@ Translator = Callable[[Translation, Prepared], Translated]
 
 TRANSLATORS: dict[str, Translator] = {}
 """Catalyst node class: its translation."""
-UNREAD: dict[str, str] = {"CollectMetrics": "nothing: no operator reads observed metrics"}
-"""Node classes that only compute what nothing reads, and pass their rows on: pruning drops them."""
-BECOMES: dict[str, str] = {**dict.fromkeys(LIMITS, "Limit"), **UNREAD}
+DROPPED: dict[str, str] = {
+    "CollectMetrics": "nothing: no operator reads observed metrics",
+    "PipeOperator": "nothing: the same rows, after a step of pipe syntax",
+}
+"""Node classes without which a plan means the same, dropped before it is translated: the reason."""
+BECOMES: dict[str, str] = {**dict.fromkeys(LIMITS, "Limit"), **DROPPED}
 """For the coverage table: the operator that a node class becomes."""
-
-
 KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit"}
 """Node classes that pass columns on under their ids, and read only those in their expressions."""
 

@@ -118,7 +118,6 @@ def _sample(translation: Translation, prepared: Prepared) -> Translated:
     "ResolvedHint",
     "SubqueryAlias",
     "View",
-    "PipeOperator",
     to="nothing: the same rows",
     keeps_columns=True,
 )
