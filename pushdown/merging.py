@@ -1,10 +1,10 @@
-"""Many columns as one: rows that an operator compares as a whole, or groups by.
+"""Merges columns that an operator only compares as a whole, or only groups by.
 
-A set operation or DISTINCT sees of most columns only whether a row's tuple equals another's,
-and so does a GROUP BY of its keys. Such columns become one column, whose values stand for the
-tuples; what the predicate above says of them becomes one arbitrary predicate over it, or one
-pin. That needs values that are the same if they are equal. 0.0 and -0.0 are not: a column of
-floats that the predicate reads stays by itself.
+A set operation or DISTINCT uses most columns only to compare a row's tuple of them with another
+row's. A GROUP BY uses its keys in the same way. Such columns become one column, whose values stand
+for the tuples. The terms above that read them become one arbitrary predicate, or one pin, over that
+column. This needs equal values to be identical. 0.0 and -0.0 are not, so a column of floats that
+the predicate reads stays by itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from symbolic.types import LONG, same_if_equal
 
 
 def replaced(candidate: Expr, group: Collection[Expr], stand_in: Expr) -> Expr | None:
-    """The candidate with all of the group's terms replaced; None if it has just some of them."""
+    """The candidate with all of the group's terms replaced; None if it has only some of them."""
     terms = conjuncts(candidate)
     rest = [term for term in terms if term not in group]
     if column_ids(*rest) & column_ids(*group):
@@ -53,7 +53,7 @@ def _any(column: Column) -> Expr:
 
 
 class _Merge(msgspec.Struct, frozen=True):
-    """Output columns (ids) that become one, the terms that read them, and what these become."""
+    """Output columns (ids) to merge, the terms that read them, and the terms' replacement."""
 
     columns: frozenset[int]
     terms: tuple[Expr, ...] = ()
@@ -61,10 +61,10 @@ class _Merge(msgspec.Struct, frozen=True):
 
 
 def merged_rows(obligation: Obligation) -> Obligation:
-    """For operators that compare rows: columns that are compared as parts of these alone.
+    """For operators that compare rows: the columns that are only compared as parts of whole rows.
 
     UNION ALL and DISTINCT select the rows that the predicate above selects, whatever it is; the
-    others do so if it pins the row.
+    other operators do so if it pins the row.
     """
     operator: Any = obligation.operator
     context = obligation.context
@@ -108,9 +108,10 @@ def merged_rows(obligation: Obligation) -> Obligation:
 
 
 def merged_keys(obligation: Obligation) -> Obligation:
-    """For a GROUP BY: keys that the predicate above only pins as one, and those it leaves open.
+    """For a GROUP BY: the keys that the predicate above only pins together, and the keys it leaves
+    open.
 
-    Not where the rows count that attain a min or max: they are another question.
+    Does not apply if only rows that attain a min or max count.
     """
     operator = obligation.operator
     assert isinstance(operator, GroupBy)
@@ -134,7 +135,7 @@ def merged_keys(obligation: Obligation) -> Obligation:
                 *(Assignment(column, column) for column in own),
                 *(key for key in operator.keys if key.column.id not in gone),
             ),
-            # An aggregate is some function of the keys; which one, and of what, is not asked.
+            # An aggregate is some function of the keys; the proof does not ask which one.
             aggregations=tuple(
                 Aggregation(a.column, AggregateCall(a.call.function, (), a.call.type))
                 for a in operator.aggregations
@@ -148,7 +149,7 @@ def merged_keys(obligation: Obligation) -> Obligation:
 
 
 def _mergeable(operator: GroupBy) -> dict[int, Column]:
-    """Keys (ids) that are a column of the input each, whose values are the same if equal."""
+    """Keys (ids) that are columns of the input and whose equal values are identical."""
     read = [column for key in operator.keys for column in column_ids(key.value)]
     return {
         key.column.id: key.value
@@ -162,7 +163,8 @@ def _mergeable(operator: GroupBy) -> dict[int, Column]:
 def _selected(
     columns: frozenset[int], same_values: Collection[int], terms: Sequence[Expr]
 ) -> list[_Merge]:
-    """All columns but those that terms connect with values that are equal, but not the same."""
+    """All columns except columns that terms connect with values that may be equal but not
+    identical."""
     odd = columns - set(same_values)
     apart: frozenset[int] = frozenset()
     while True:
@@ -179,7 +181,7 @@ def _selected(
 def _pinned(
     columns: frozenset[int], same_values: Collection[int], terms: Sequence[Expr]
 ) -> list[_Merge]:
-    """The columns that the terms pin and say nothing else of; those that they say nothing of."""
+    """The columns that the terms only pin, and the columns that they do not read."""
     pins: dict[int, Expr] = {}
     for column in columns & frozenset(same_values):
         reading = [term for term in terms if column in column_ids(term)]
@@ -207,7 +209,7 @@ def _below(
     fed: Mapping[int, Expr],
     columns: Sequence[Column],
 ) -> Expr | None:
-    """The candidate with the merged terms replaced; `fed` is what output columns are made of."""
+    """The candidate with the merged terms replaced; `fed` has the sources of output columns."""
     below: Expr | None = candidate
     for merge, column in zip(merges, columns, strict=True):
         if merge.terms and below not in (None, FALSE):

@@ -1,4 +1,4 @@
-"""Which columns of every operator's output the operators above it use; the graph without others."""
+"""The output columns of every operator that the operators above use, and graphs pruned to them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pushdown.operators.base import Ids, ids_of
 
 
 def needed_columns(graph: OperatorGraph, wanted: Ids | None = None) -> dict[int, Ids]:
-    """By operator: the ids of its output columns that matter to the graph's output.
+    """The ids of the output columns of each operator that matter to the graph's output.
 
-    Of the output's columns only those `wanted` count, if given.
+    If `wanted` is given, only these columns of the output count.
     """
     output = _ids(graph, graph.root)
     needed = {graph.root: output if wanted is None else output & wanted}
@@ -24,7 +24,7 @@ def needed_columns(graph: OperatorGraph, wanted: Ids | None = None) -> dict[int,
 def pruned(graph: OperatorGraph, top: int, wanted: Ids) -> OperatorGraph:
     """The subtree under `top` without the columns that its columns `wanted` do not need.
 
-    Its rows are the same, as often, cut down to the columns that are left.
+    Its rows are the same rows, equally often, with only the remaining columns.
     """
     subtree = OperatorGraph([graph[node] for node in graph.top_down(top)], top)
     needed = needed_columns(subtree, wanted)

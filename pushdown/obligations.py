@@ -1,4 +1,4 @@
-"""What the solver is asked to prove of one operator and the predicates around it."""
+"""Proof obligations: questions to the solver about one operator and the predicates around it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFICIENT = "sufficient"
 
 
 class Obligation(msgspec.Struct, frozen=True):
-    """What is to be proved: the operator, the predicate above, the candidates below.
+    """A proof obligation: the operator, the predicate above, the candidates below.
 
     `goal` is `LINEAGE` or `SUFFICIENT`.
     """

@@ -26,21 +26,20 @@ from symbolic.expr import (
 
 
 def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = False) -> Expr:
-    """The conjuncts of `predicate` as far as they can be said with `columns` alone.
+    """The conjuncts of `predicate` that can be expressed with `columns` alone.
 
-    Other columns are replaced by what the predicate equates them with: a literal or
-    param, else one of `columns`. Of an OR for which that fails there remains what all of its
-    branches say; other such conjuncts are dropped, and so are those that are left without
-    any column, unless `constants` asks for them. Whether
-    replacing was right (floats compare equal without being the same) is for the
-    verifier to say.
+    Other columns are replaced by values that the predicate equates them with: a literal or param,
+    else one of `columns`. If that fails for an OR, the part that all its branches imply remains. If
+    it fails for another conjunct, the conjunct is dropped. Conjuncts without any column are
+    dropped, too, unless `constants` asks for them. The verifier decides whether the replacement was
+    right (floats compare equal without being identical).
     """
     terms, wanted = _rewritten(predicate, columns)
     return _weakest(terms, wanted, constants=constants)
 
 
 def restrictions(predicate: Expr, columns: Collection[Column]) -> tuple[Expr, Expr]:
-    """`restrict` without constants, and with them."""
+    """The results of `restrict` without and with constants."""
     terms, wanted = _rewritten(predicate, columns)
     return _weakest(terms, wanted, constants=False), _weakest(terms, wanted, constants=True)
 
@@ -67,7 +66,7 @@ def _weakest(terms: Iterable[Expr], wanted: frozenset[int], *, constants: bool) 
 
 
 def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, Expr]:
-    """What each equated column can be replaced by: a constant, else one of `columns`."""
+    """The replacement of each equated column: a constant, else one of `columns`."""
     found: dict[int, Expr] = {}
     for members in _classes(tuple(terms)):
         best = min(members, key=lambda member: _preference(member, columns))
@@ -78,7 +77,7 @@ def stand_ins(terms: Iterable[Expr], columns: Collection[int]) -> Mapping[int, E
 
 @functools.lru_cache(maxsize=1_000)
 def _classes(terms: tuple[Expr, ...]) -> tuple[frozenset[Expr], ...]:
-    """What the terms equate: both sides of a join ask for the same."""
+    """The classes of expressions that the terms equate; both sides of a join ask for them."""
     classes: nx.Graph[Expr] = nx.Graph()
     for term in terms:
         match term:
@@ -90,7 +89,8 @@ def _classes(terms: tuple[Expr, ...]) -> tuple[frozenset[Expr], ...]:
 
 
 def simplify(expr: Expr) -> Expr:
-    """Fold what replacing columns leaves behind: ``x <=> x``, NULL, constants in AND and OR."""
+    """Fold terms that replacing columns leaves behind: ``x <=> x``, NULL, constants in AND and
+    OR."""
     return transform(expr, _fold)
 
 
@@ -156,13 +156,13 @@ def _preference(expr: Expr, columns: Collection[int]) -> tuple[int, str, int]:
 
 
 def _weakened(term: Expr, columns: frozenset[int], *, constants: bool) -> Expr:
-    """What a conjunct says of `columns` alone: itself, of an OR one part per branch, or TRUE."""
+    """The part of a conjunct over `columns`: itself, for an OR one part per branch, or TRUE."""
     read = column_ids(term)
     if term == FALSE or (bool(read or constants) and read <= columns):
         return term
     match term:
         case Call(function="or", args=branches) if read & columns:
-            # A branch may also keep what it says of params alone: it is one of several.
+            # A branch may also keep terms over params alone, since it is one of several branches.
             parts = [
                 conjunction(
                     *(_weakened(part, columns, constants=True) for part in conjuncts(branch))

@@ -1,11 +1,11 @@
-"""Proof obligations made small: what an operator does not look at becomes one symbol.
+"""Simplifies proof obligations: terms that an operator does not look at become one symbol.
 
-The rows of real tables have dozens of columns, most of which a join merely passes on.
-Terms of the predicate above that read only such columns of one side are replaced, all
-together, by one uninterpreted predicate over one column that stands for them. What is
-proved with an arbitrary predicate holds for the terms it stands for: replacing an
-uninterpreted symbol in a valid formula leaves it valid. Then columns and params are
-numbered in the order they appear, so that obligations of one shape are proved once.
+The rows of real tables have dozens of columns, most of which a join merely passes on. Terms of the
+predicate above that read only such columns of one side are replaced, all together, by one
+uninterpreted predicate over one column that stands for them. A proof with an arbitrary predicate
+holds for the terms it stands for: replacing an uninterpreted symbol in a valid formula leaves it
+valid. Columns and params are then numbered in the order of appearance, so that obligations of one
+shape are proved once.
 """
 
 from __future__ import annotations
@@ -108,14 +108,14 @@ def _looked_at(
 
 
 _CONNECTIVES = ("and", "or", "not", "is_null", "is_not_null")
-"""What the proof must see through, or may need as it is."""
+"""Functions that the proof must see through, or may need unchanged."""
 
 
 def _with_opaque_atoms(obligation: Obligation) -> Obligation:
     """Replace tests of one value, like ``c IN ('x', 'y')``, by an uninterpreted predicate on it.
 
-    The same test of another value becomes the same predicate. Equalities stay at the
-    top: they pin their column. IS NULL stays, and so does that a test of NULL is NULL.
+    The same test of another value becomes the same predicate. Equalities at the top stay: they pin
+    their column. IS NULL stays, and so does the fact that a test of NULL is NULL.
     """
     opaque = _Tests()
     return msgspec.structs.replace(
@@ -163,7 +163,7 @@ class _Tests:
         return Call(expr.function, tuple(map(self._opaque, expr.args)), expr.type, expr.nullable)
 
     def _by_value(self, expr: Expr) -> Iterator[Expr]:
-        """The terms of an AND below the top; those that test one value become one test."""
+        """The terms of an AND below the top; terms that test one value become one test."""
         tests: dict[Expr, list[Expr]] = {}
         for term in conjuncts(expr):
             value = _tested(term)
@@ -186,7 +186,7 @@ class _Tests:
 
 
 def _tested(expr: Expr) -> Expr | None:
-    """The column or param that a comparison or the like reads, if it is only one."""
+    """The only column or param that a test reads; None if it reads several or none."""
     if not isinstance(expr, Call) or expr.function not in FUNCTIONS or expr.type != BOOLEAN:
         return None
     if expr.function in _CONNECTIVES:
@@ -196,7 +196,8 @@ def _tested(expr: Expr) -> Expr | None:
 
 
 def _sees_no_signs(terms: Iterable[Expr], value: Expr) -> bool:
-    """Whether the terms are the same of 0.0 and -0.0, which are one value to comparisons."""
+    """Whether the terms have the same results for 0.0 and -0.0, which are one value to
+    comparisons."""
     return isinstance(value.type, Float) and all(
         isinstance(node, Call) and node.function in SAME_FOR_EQUALS
         for term in terms
@@ -206,7 +207,7 @@ def _sees_no_signs(terms: Iterable[Expr], value: Expr) -> bool:
 
 
 def _propagates_null(expr: Expr) -> bool:
-    # A NULL that a lambda captures need not come to anything.
+    # A NULL that a lambda captures need not make the result NULL.
     return all(
         isinstance(node, Call) and FUNCTIONS[node.function].nulls.propagates
         for node in walk(expr)
@@ -231,9 +232,9 @@ def _canonical(obligation: Obligation) -> Obligation:
 
 
 def _used_columns(obligation: Obligation) -> list[list[Column]]:
-    """Per input the columns that anything reads, in the order of their ids.
+    """For each input the columns that anything reads, in the order of their ids.
 
-    All of them where whole rows are compared.
+    All columns if whole rows are compared.
     """
     operator, inputs = obligation.operator, obligation.context.inputs
     if RULES[type(operator)].proof is Proof.ROWS:
@@ -260,7 +261,7 @@ class _Renaming:
 
     def __call__(self, expr: Expr) -> Expr:
         if isinstance(expr, Call) and expr.function == "and":
-            # The terms of the predicate above come again below it.
+            # The terms of the predicate above occur again below it.
             return Call("and", tuple(map(self, expr.args)), expr.type, expr.nullable)
         if expr not in self._known:
             self._known[expr] = transform(expr, self._change)

@@ -1,22 +1,21 @@
-"""Verification: the solver's answer decides what a pushed-down predicate is worth.
+"""Verification: the solver decides whether a pushed-down predicate is complete and precise.
 
-For an operator, the predicate above and a candidate below, the question is put on
-bounded symbolic tables (`pushdown.rules`), with L for "the row is lineage of some
-output row that the predicate above selects" (SEMANTICS section 2):
+For an operator, the predicate above and a candidate below, the question is put on bounded symbolic
+tables (`pushdown.rules`). Let L mean "the row is lineage of some output row that the predicate
+above selects" (SEMANTICS section 2):
 
 - **complete**: L implies the candidate. Nothing is missed. Must always hold.
 - **precise**: the candidate implies L. Nothing is added.
 
-Params are bound to a row that exists: if `witnessed`, some output row satisfies the
-predicate above (it is what the bound row came from), and the proof may use that. The
-paper's Section 4.2 asks whether pushing F equals pushing the row-selection predicate;
-asking for the lineage itself is the same question without the detour.
+Params are bound to a row that exists. If `witnessed`, some output row satisfies the predicate above
+(the bound row came from it), and the proof may use that. The paper's Section 4.2 asks whether
+pushing F equals pushing the row-selection predicate; asking for the lineage itself is the same
+question without the detour.
 
-For **sufficient** predicates (SEMANTICS section 4) the question is "complete", too, with
-L for "the row has a say in some output row that the predicate above may select"
-(`Rule.influence`). `docs/soundness.md` shows that this is enough. **Lifting** (the
-paper's Section 6.1) asks for each output row whose lineage satisfies the predicates
-below whether it satisfies the one above.
+For **sufficient** predicates (SEMANTICS section 4) the question is "complete", too, with L for "the
+row influences some output row that the predicate above may select" (`Rule.influence`).
+`docs/soundness.md` shows that this is enough. **Lifting** (the paper's Section 6.1) asks whether
+each output row whose lineage satisfies the predicates below satisfies the predicate above.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ from symbolic.table import SymbolicRow, symbolic_table
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """What became of a predicate at one operator, per input.
+    """The result of pushing a predicate through one operator, per input.
 
-    `below` are the predicates, all complete; `precise` says which are proved to select
-    the lineage exactly, `undecided` where the solver ran out of its budget. `witnessed`
-    says where some row is proved to satisfy the predicate below.
+    `below` are the predicates, all complete. `precise` says which are proved to select the lineage
+    exactly, and `undecided` for which the solver ran out of its budget. `witnessed` says for which
+    inputs some row is proved to satisfy the predicate below.
     """
 
     below: tuple[Expr, ...]
@@ -99,7 +98,7 @@ class SolverQuestion:
         return self._prove(implies(self._selects(index, candidate), self._is_lineage(index, 0)))
 
     def contributing(self) -> tuple[bool, ...]:
-        """Which inputs surely have a lineage row."""
+        """The inputs that are proved to have a lineage row."""
         if self._witness is None:
             return (False,) * len(self._tables)
         return tuple(self._prove(goal) is Verdict.PROVED for goal in self._contributions())
@@ -129,7 +128,7 @@ class SolverQuestion:
         )
 
     def _contributions(self) -> tuple[Any, ...]:
-        """Per input: some row of it is lineage."""
+        """For each input: some row of it is lineage."""
         return tuple(
             any_of(*[self._is_lineage(index, row) for row in range(len(table))])
             for index, table in enumerate(self._tables)
@@ -162,10 +161,9 @@ def push(
 ) -> Pushed:
     """Move a predicate from an operator's output to its inputs.
 
-    Takes for each input the first candidate that is proved complete and precise, else
-    the last (most selective) one that is proved complete. Nothing is lineage of no rows:
-    FALSE stays FALSE all the way down. With the goal `SUFFICIENT`, `precise` says
-    nothing of value.
+    For each input, takes the first candidate that is proved complete and precise, else the last
+    (most selective) candidate that is proved complete. No rows have no lineage: FALSE stays FALSE
+    all the way down. With the goal `SUFFICIENT`, `precise` has no meaning.
     """
     count = len(context.inputs)
     if above == FALSE:
@@ -200,11 +198,11 @@ def lift(
     context: Context,
     wanted: Callable[[Expr], bool] = lambda term: True,
 ) -> Expr:
-    """What holds of the output rows whose lineage satisfies the predicates below.
+    """A predicate that holds for the output rows whose lineage satisfies the predicates below.
 
-    The paper's equation (1), asked of the lineage: for rows that stand in no lineage of
-    the target nothing needs to hold. The candidate as a whole first; if that is not
-    proved, those of its comparisons that are. Only terms that are `wanted` are candidates.
+    This is the paper's equation (1), asked of the lineage: nothing needs to hold for rows outside
+    the target's lineage. The candidate is tried as a whole first; if it is not proved, the result
+    has those of its comparisons that are proved. Only `wanted` terms are candidates.
     """
     proposed = RULES[type(operator)].lift(operator, below, context)
     terms = tuple(filter(wanted, conjuncts(proposed)))
@@ -224,7 +222,8 @@ def lift(
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
-    """Per input: which candidate (None: no one is complete), and what is proved of it."""
+    """For each input: the chosen candidate (None if none is complete), and the facts proved for
+    it."""
 
     chosen: tuple[int | None, ...]
     precise: tuple[bool, ...]
@@ -236,9 +235,9 @@ class _Verdicts(msgspec.Struct, frozen=True):
 def _decided(obligation: Obligation) -> _Verdicts:
     """The solver's verdicts; obligations of the same shape are decided once per process.
 
-    A verdict is a function of the obligation alone: that holds the operator, both sides of
-    the question with all types, the reading of min and max, the witness and the goal; the
-    rules are constant, and the solver's budget is counted in its own steps.
+    A verdict is a function of the obligation alone. The obligation has the operator, both sides of
+    the question with all types, the reading of min and max, the witness and the goal. The rules are
+    constant, and the solver's budget is counted in its own steps.
     """
     count = len(obligation.proposals)
     with LOCK:
@@ -248,7 +247,7 @@ def _decided(obligation: Obligation) -> _Verdicts:
             witnessed = (obligation.witnessed,) * count
             return _Verdicts((0,) * count, (True,) * count, (False,) * count, witnessed)
         nonempty = question.contributing()
-        # Where the contributions hold, it is exactness that failed.
+        # If the contributions hold, exactness failed.
         if obligation.witnessed and not all(nonempty) and question.exact(first):
             return _Verdicts((0,) * count, (True,) * count, (False,) * count, nonempty)
         choices = [_choose(question, i, c) for i, c in enumerate(obligation.proposals)]
@@ -257,7 +256,7 @@ def _decided(obligation: Obligation) -> _Verdicts:
 
 
 def forget() -> None:
-    """Forget all verdicts: the next pipeline costs what the first one of a process does."""
+    """Forget all verdicts: the next pipeline then costs as much as the first of a process."""
     _proved_in_general.cache_clear()
     _decided.cache_clear()
 

@@ -1,8 +1,8 @@
 """Expressions as Z3 terms, with SQL's three-valued logic.
 
-A SQL value is a pair: a term and whether it is NULL. Every SQL behaviour must be a
-model of the encoding (it may have more models than SQL has behaviours): then a formula
-that Z3 proves holds in SQL. What each type becomes, and why that keeps every behaviour:
+A SQL value is a pair: a term and whether it is NULL. Every SQL behaviour must be a model of the
+encoding (it may have more models than SQL has behaviours). A formula that Z3 proves then holds in
+SQL. The term of each type, and why it keeps every behaviour:
 
 ========================  =======================================================
 type                      term
@@ -20,8 +20,8 @@ a lambda                  an uninterpreted sort: an uninterpreted function, one 
                           shape of body, of the values that the body captures
 ========================  =======================================================
 
-Arithmetic, LIKE, casts and the like are uninterpreted functions: equal arguments give
-equal results and NULLs propagate as `symbolic.functions` says; nothing else is assumed.
+Arithmetic, LIKE, casts and the like are uninterpreted functions: equal arguments give equal
+results, and NULLs propagate as `symbolic.functions` says. Nothing else is assumed.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Value(msgspec.Struct, frozen=True):
 class Encoder:
     """Encodes expressions for one proof.
 
-    `assumptions` collects what the terms made so far bring along: the order of string
-    literals, the keys of float literals, and what was assumed.
+    `assumptions` collects the facts that come with the terms made so far: the order of string
+    literals, the keys of float literals, and explicit assumptions.
     """
 
     def __init__(self) -> None:
@@ -159,8 +159,8 @@ class Encoder:
                 raise ValueError(f"{name} means nothing outside of its lambda")
 
     def _call(self, expr: Call, values: tuple[Value, ...]) -> Value:
-        # The same values meet in the same calls again and again: once per pair of rows
-        # and per predicate. The arguments are kept beside the result to keep their ids.
+        # The same calls on the same values recur for every pair of rows and every predicate. The #
+        # arguments are kept beside the result to keep their ids.
         key = (expr.function, expr.type, tuple(map(id, values)))
         if key not in self._calls:
             meaning = _INTERPRETED.get(expr.function)
@@ -171,9 +171,9 @@ class Encoder:
         return self._calls[key][0]
 
     def _lambda(self, expr: Lambda, row: Mapping[int, Value]) -> Value:
-        """The function itself: the same body that captures equal values is the same function.
+        """The function itself: equal bodies that capture equal values are the same function.
 
-        The body is not encoded: its value for any one element would not tell functions apart.
+        The body is not encoded: its value for any one element would not distinguish functions.
         """
         captured: dict[Expr, int] = {}
 
@@ -251,8 +251,8 @@ class Encoder:
             function is not None and function.nulls.propagates
         )
         never = function is not None and function.nulls is Nulls.NEVER_NULL
-        # A function that looks at NULLs itself gets them as arguments; the term of a
-        # NULL is arbitrary, so it is replaced by one fixed term first.
+        # A function that handles NULLs itself gets them as arguments. The term of a NULL is
+        # arbitrary, # so one fixed term replaces it first.
         terms = [v.term if propagates else _without_garbage(v) for v in values]
         if expr.function.endswith(OF_COMPARED):
             terms = [key(v.term) if propagates else _compared(v) for v in values]
@@ -294,7 +294,7 @@ def sort_of(data_type: DataType) -> Any:
 
 
 def key(term: Any) -> Any:
-    """What comparisons, grouping and DISTINCT see of a term (see the module's table)."""
+    """The key of a term, which comparisons, grouping and DISTINCT see (see the module's table)."""
     sort = term.sort()
     if sort.kind() == z3.Z3_UNINTERPRETED_SORT:
         return z3.Function(f"key of {sort.name()}", sort, z3.RealSort())(term)
@@ -398,7 +398,7 @@ def _coalesce(values: Sequence[Value]) -> Value:
 
 
 class _Meaning(msgspec.Struct, frozen=True):
-    """What a function is to the solver, and the values that this `applies` to."""
+    """The meaning of a function for the solver, and the values that it `applies` to."""
 
     encode: Callable[[Sequence[Value]], Value]
     applies: Callable[[Sequence[Value]], bool]
@@ -422,4 +422,4 @@ _INTERPRETED: dict[str, _Meaning] = {
 }
 
 ENCODED = frozenset(_INTERPRETED)
-"""Functions with a meaning here: those whose row says interpreted (tested)."""
+"""Functions with a meaning here: the functions whose row says interpreted (a test checks it)."""

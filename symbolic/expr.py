@@ -47,7 +47,7 @@ class Literal(ExprBase, frozen=True, tag="literal"):
         return hash((type(self.value), repr(self.value), self.type))
 
     def __eq__(self, other: object) -> bool:
-        # repr tells 0.0 from -0.0, 1 from True, and makes NaN equal to itself.
+        # repr distinguishes 0.0 from -0.0 and 1 from True, and makes NaN equal to itself.
         return (
             isinstance(other, Literal)
             and type(self.value) is type(other.value)
@@ -57,10 +57,10 @@ class Literal(ExprBase, frozen=True, tag="literal"):
 
 
 class Param(ExprBase, frozen=True, tag="param"):
-    """One value of a bound row: of the target (`binding` 0) or of a stored intermediate.
+    """One value of a bound row: of the target (`binding` 0) or of a stored intermediate result.
 
-    `column` is the id of the column that the value is of. A predicate with params is
-    meant once per bound row; all params of one predicate belong to one binding.
+    `column` is the id of the value's column. A predicate with params applies to each bound row
+    separately; all params of one predicate belong to one binding.
     """
 
     binding: int
@@ -71,10 +71,10 @@ class Param(ExprBase, frozen=True, tag="param"):
 
 
 class ParamSet(ExprBase, frozen=True, tag="set"):
-    """The tuples that the rows found so far of scan `scan` have in `columns` (their ids).
+    """The tuples of `columns` (ids) in the rows of scan `scan` found so far.
 
-    Iterative refinement (the paper's Section 6.1) narrows them down. Only ever the first
-    argument of ``member``: see `member`.
+    Iterative refinement (the paper's Section 6.1) narrows them down. A set is only used as the
+    first argument of ``member``: see `member`.
     """
 
     scan: int
@@ -99,7 +99,7 @@ class Call(ExprBase, frozen=True, tag="call"):
 
 
 class Variable(ExprBase, frozen=True, tag="variable"):
-    """A parameter of the `Lambda` around it, told from those of enclosing ones by `id`."""
+    """A parameter of the enclosing `Lambda`; `id` distinguishes it from outer parameters."""
 
     id: int
     name: str
@@ -108,11 +108,10 @@ class Variable(ExprBase, frozen=True, tag="variable"):
 
 
 class Lambda(ExprBase, frozen=True, tag="lambda"):
-    """A function of array elements: only ever an argument of a call, such as ``transform``.
+    """A function of array elements: only used as an argument of a call such as ``transform``.
 
-    `body` is over the parameters, and over columns and params of the row: what it captures.
-    An expression without `Variable` may be put in place of these, as its own parameters are
-    bound inside of it.
+    `body` is over the parameters, and over the columns and params of the row that it captures. An
+    expression without `Variable` may replace these, since its own parameters are bound inside it.
     """
 
     parameters: tuple[Variable, ...]
@@ -120,7 +119,7 @@ class Lambda(ExprBase, frozen=True, tag="lambda"):
 
     @property
     def type(self) -> DataType:
-        """The type of what it gives."""
+        """The type of its result."""
         return self.body.type
 
     @property
@@ -147,7 +146,7 @@ def same(left: Expr, right: Expr) -> Call:
 
 
 def member(values: ParamSet, *args: Expr) -> Call:
-    """Whether the tuple of the arguments is in the set, NULLs being equal: never NULL."""
+    """Whether the tuple of the arguments is in the set, with NULLs equal: never NULL."""
     return Call(MEMBER, (values, *args), BOOLEAN, nullable=False)
 
 
@@ -176,7 +175,7 @@ def _conjuncts(predicate: Expr) -> tuple[Expr, ...]:
 
 
 def conjunction(*terms: Expr) -> Expr:
-    """AND of the terms, flattened; TRUE when there are none, FALSE when one is."""
+    """AND of the terms, flattened; TRUE if there are none, FALSE if one is FALSE."""
     flat = tuple(dict.fromkeys(itertools.chain.from_iterable(map(conjuncts, terms))))
     if any(isinstance(term, Literal) and term == FALSE for term in flat):
         return FALSE
@@ -186,7 +185,7 @@ def conjunction(*terms: Expr) -> Expr:
 
 
 def disjunction(*terms: Expr) -> Expr:
-    """OR of the terms; FALSE when there are none, TRUE when one is."""
+    """OR of the terms; FALSE if there are none, TRUE if one is TRUE."""
     flat = tuple(dict.fromkeys(term for term in terms if term != FALSE))
     if TRUE in flat:
         return TRUE
@@ -244,7 +243,7 @@ def _params_of(expr: Expr) -> frozenset[Param]:
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Rebuild the tree bottom-up; `change` gives a node's replacement or None to keep it."""
+    """Rebuild the tree bottom-up; `change` returns a node's replacement, or None to keep it."""
     if isinstance(expr, Call):
         args = tuple(transform(arg, change) for arg in expr.args)
         if args != expr.args:
@@ -263,7 +262,7 @@ def substitute(expr: Expr, columns: Mapping[int, Expr]) -> Expr:
 
 
 def bind(expr: Expr, values: Mapping[int, Expr]) -> Expr:
-    """Replace params by what stands for their column, by column id."""
+    """Replace params, by the id of their column."""
     return transform(
         expr, lambda node: values.get(node.column) if isinstance(node, Param) else None
     )

@@ -78,7 +78,7 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
 
 def same_sort(*terms: Any) -> bool:
     """Whether Z3 terms are all of one sort."""
-    # Sorts of one name are one object to Z3, so that their addresses tell them apart.
+    # Z3 has one object per name of a sort, so addresses distinguish sorts.
     context = _CONTEXT.ref()
     return len({z3.Z3_get_sort(context, term.as_ast()).value for term in terms}) < 2
 

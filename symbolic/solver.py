@@ -37,14 +37,14 @@ class Spent(msgspec.Struct):
 
 
 SPENT = Spent()
-"""Counted up by every question, for whoever measures."""
+"""Every question adds to it; for measurements."""
 
 
 class Prover:
-    """Proves goals one after the other from assumptions that are only ever added to.
+    """Proves goals one after the other, from assumptions that only grow.
 
-    One solver serves them all: what they share is asserted once. Each goal is asked on a
-    level of its own, which is taken back: nothing of a goal is left when the next is asked.
+    One solver serves all goals: shared assumptions are asserted once. Each goal has a level of its
+    own, which is popped: nothing of a goal remains when the next is asked.
     """
 
     def __init__(self, limit: int = RESOURCE_LIMIT) -> None:
@@ -53,7 +53,8 @@ class Prover:
         # The incremental core: for small formulas the full preprocessing costs far more than
         # it saves.
         self._solver = z3.SimpleSolver()
-        # Z3's own handler of Ctrl-C would leave the process's in a state in which reads go on.
+        # Z3's own handler of Ctrl-C would leave the process's handler in a state in which reads
+        # continue.
         self._solver.set("ctrl_c", False)
         self._solver.set("rlimit", limit)
         self._assumed: dict[int, Any] = {}

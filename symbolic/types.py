@@ -157,12 +157,12 @@ def comparable(data_type: DataType) -> bool:
 
 
 def has_floats(data_type: DataType) -> bool:
-    """Whether values of the type may be equal and yet told apart: 0.0 and -0.0."""
+    """Whether values of the type may be equal but not identical: 0.0 and -0.0."""
     return any(isinstance(part, Float) for part in parts(data_type))
 
 
 def same_if_equal(types: Iterable[DataType]) -> bool:
-    """Whether DISTINCT over such columns drops nothing but repetitions, and compares them."""
+    """Whether DISTINCT can compare such columns, and drops only identical values."""
     return all(comparable(one) and not has_floats(one) for one in types)
 
 

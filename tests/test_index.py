@@ -392,15 +392,15 @@ def test_an_index_that_is_there_is_said_to_be(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.stderr
         return result.stdout
 
-    assert "there already" not in told()
+    assert "existed already" not in told()
     for more in ((), ("--limit", "100000"), ("--where", "dept = 'a'"), ("--scan", "s1")):
         before = file.stat().st_ino
         text = told(*more)
-        assert "The index was there already; --rebuild builds it anew." in text
+        assert "The index existed already; --rebuild replaces it." in text
         assert "Index of 3 output rows of job" in text
         assert file.stat().st_ino == before
     assert json.loads(told("--format", "json"))["there"]
-    assert "there already" not in told("--rebuild")
+    assert "existed already" not in told("--rebuild")
     assert file.stat().st_ino != before
     assert not job.build_index(rebuild=True).there
     assert job.build_index().there

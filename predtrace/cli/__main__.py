@@ -1,4 +1,4 @@
-"""``python -m predtrace.cli``: the `predtrace` command where that is not on the path."""
+"""``python -m predtrace.cli``: the `predtrace` command if it is not on the path."""
 
 from predtrace.cli import main
 

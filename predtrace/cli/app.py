@@ -1,8 +1,8 @@
 """The command line: `predtrace run|explain|lineage|build|index|forward|jobs|doctor`.
 
-Answers go to stdout, progress and errors to stderr. Exit status 1 means an error that
-one line tells about (`--debug` shows where it came from), 2 wrong usage. Engines are
-imported by the commands that use them, so that `predtrace --help` is quick.
+Answers go to stdout, progress and errors to stderr. Exit status 1 means an error, described in one
+line (`--debug` shows its origin); 2 means wrong usage. Commands import the engines that they use,
+so `predtrace --help` is quick.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ app = typer.Typer(
 
 
 class Format(StrEnum):
-    """How answers are written."""
+    """The format of answers."""
 
     table = "table"
     json = "json"
 
 
 class AnswerFormat(StrEnum):
-    """How lineage answers are written; parquet needs `--out`."""
+    """The format of lineage answers; parquet needs `--out`."""
 
     table = "table"
     json = "json"
@@ -186,7 +186,7 @@ def lineage(
     mode: Annotated[Mode, typer.Option(help=Mode.__doc__)] = Mode.auto,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="Where the job was run for both.")
+        Aggregates | None, typer.Option(help="For jobs that were run for both.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write all lineage rows to, as Parquet.")
@@ -195,7 +195,7 @@ def lineage(
     limit: Limit = 10,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns to show, separated by commas; of each scan those it has."),
+        typer.Option(help="Columns to show, separated by commas; each scan shows those it has."),
     ] = None,
     debug: Debug = False,
 ) -> None:
@@ -229,7 +229,7 @@ def build(
     format: FormatOption = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Store now what an old job's questions look up, as small as can be, from unchanged sources."""
+    """Store now what a job's questions look up, compacted, from unchanged sources."""
     from predtrace.cli.jobs import build_job
 
     build_job(job, store, engine=engine.value, as_json=format is Format.json)
@@ -248,19 +248,19 @@ def index(
         typer.Option(help="Index only this table, alias or occurrence (lineitem[2]). Repeatable."),
     ] = None,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="Where the job was run for both.")
+        Aggregates | None, typer.Option(help="For jobs that were run for both.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Bytes that the row numbers may take uncompressed.", min=0)
     ] = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Build it anew, also where it is there already.")
+        bool, typer.Option("--rebuild", help="Replace an index that exists.")
     ] = False,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     format: FormatOption = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Index a job's output rows by source row numbers: questions are then look-ups."""
+    """Index a job's output rows by source row numbers: questions are then lookups."""
     from predtrace.cli.index import build_index
 
     build_index(
@@ -290,7 +290,7 @@ def forward(
         typer.Option(help="Number of a source row in its file, from 0. Repeatable."),
     ] = None,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="Where the job was run for both.")
+        Aggregates | None, typer.Option(help="For jobs that were run for both.")
     ] = None,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     format: FormatOption = Format.table,
@@ -368,9 +368,9 @@ def _rows(texts: list[str]) -> list[Any]:
 
 def main() -> None:
     """Entry point of the `predtrace` command."""
-    # Errors are told in one line: PySpark and py4j would log theirs with tracebacks beside it.
+    # Errors take one line: PySpark and py4j would also log theirs with tracebacks.
     for name in ("py4j", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    # An interrupt py4j logs under no name.
+    # py4j logs an interrupt without a logger's name.
     logging.getLogger().addFilter(lambda record: "while sending command" not in str(record.msg))
     app(prog_name="predtrace")

@@ -1,4 +1,4 @@
-"""What commands print: answers on stdout, progress on stderr."""
+"""The output of commands: answers on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Names the step at work on stderr, and keeps what each took. Silent unless a terminal."""
+    """Names the current step on stderr, and times every step. Silent unless stderr is a
+    terminal."""
 
     def __init__(self) -> None:
         self.timings: dict[str, float] = {}
@@ -37,14 +38,14 @@ class Progress:
 
 
 def new_console() -> Console:
-    """Where answers go: as wide as the terminal, or wide enough for a file.
+    """The console for answers: as wide as the terminal, or wide enough for a file.
 
-    Whatever is printed, control characters in it come out as escapes.
+    Control characters in anything printed become escapes.
     """
     from rich.console import Console
 
     console = Console(highlight=False)
-    # Into a file or pipe there is no screen whose width would matter.
+    # A file or pipe has no screen width.
     if not console.is_terminal:
         console = Console(highlight=False, width=120)
     console.push_render_hook(_escaping())
@@ -81,7 +82,8 @@ def _escaping() -> RenderHook:
 
 
 def write_json(data: Any) -> None:
-    """Answers for programs, on stdout; characters that steer a terminal as JSON's escapes."""
+    """Write answers for programs to stdout; characters that steer a terminal become JSON
+    escapes."""
     text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
     sys.stdout.writelines(_json_line(line) + "\n" for line in text.split("\n"))
 
@@ -93,7 +95,7 @@ def _json_line(line: str) -> str:
 
 
 def print_times(console: Console, timings: Mapping[str, float]) -> None:
-    """What the steps of a command took."""
+    """Print the times of the steps of a command."""
     from rich.text import Text
 
     times = ", ".join(f"{printable(step)} {duration(seconds)}" for step, seconds in timings.items())

@@ -1,4 +1,4 @@
-"""What `predtrace index` and `predtrace forward` do."""
+"""The commands `predtrace index` and `predtrace forward`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_index(
     rebuild: bool,
     as_json: bool,
 ) -> None:
-    """`predtrace index`: build the index, and show what it takes beside plain ones."""
+    """`predtrace index`: build the index, and show its size compared with plain indexes."""
     progress = Progress()
     with progress.step("open the job"):
         handle = predtrace.open_job(str(store), job)
@@ -57,7 +57,7 @@ def _print_summary(made: IndexSummary) -> None:
         rows = f"{number(made.covered)} of {rows}"
     console = new_console()
     if made.there:
-        console.print("The index was there already; --rebuild builds it anew.")
+        console.print("The index existed already; --rebuild replaces it.")
     console.print(
         f"Index of {rows} of job {made.job}: {size(made.bytes)}, built in "
         f"{duration(made.seconds)}; as plain row-id lists it would take {size(made.plain_bytes)}",

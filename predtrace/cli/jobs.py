@@ -1,4 +1,4 @@
-"""What `predtrace build`, `jobs` and `doctor` do: they look after a store."""
+"""The commands `predtrace build`, `jobs` and `doctor`, which maintain a store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def list_jobs(store: Path, *, as_json: bool) -> None:
 
 
 def examine(store: Path, *, with_spark: bool, as_json: bool) -> bool:
-    """`predtrace doctor`: print all checks; whether none failed."""
+    """`predtrace doctor`: print all checks; returns whether none failed."""
     from predtrace.environment import doctor
     from predtrace.environment.java import FAILED
 

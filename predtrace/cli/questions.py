@@ -1,4 +1,4 @@
-"""What `predtrace lineage` does."""
+"""The command `predtrace lineage`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def answer(
 def _columns_by_scan(
     scans: Sequence[Any], columns: Sequence[str] | None
 ) -> dict[int, list[str] | None]:
-    """Which of the named columns every scan has; all, if none of them is its.
+    """The named columns that each scan has; all of its columns if it has none of them.
 
     Raises TargetError for a name that no scan has.
     """

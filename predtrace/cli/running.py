@@ -1,4 +1,4 @@
-"""What `predtrace run`, `record` and `explain` do: they read a query, on Spark."""
+"""The commands `predtrace run`, `record` and `explain`, which read a query on Spark."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ def _traced(
     aggregates: str,
     settings: Mapping[str, str],
 ) -> Iterator[Trace]:
-    """The query with a lineage plan, in a Spark session that lasts as long as the block."""
+    """The query with a lineage plan, in a Spark session that lasts for the block."""
     import predtrace
     from predtrace.frontends.spark.queries import read_query, tables_in
 
-    # What is wrong with the files is told before Spark is started.
+    # Problems with the files are reported before Spark is started.
     text = read_query(query_file)
     tables_in(tables)
     with _session(progress, settings) as spark:

@@ -1,8 +1,8 @@
-"""What the bytes of files are known by: checksums, and fingerprints that read a part of them.
+"""Checksums of files, and fingerprints that read only a part of large files.
 
-Each is computed once for each state of a file: its inode, size and times; the time of the last
-change of its inode cannot be set back by programs. What was just written may change again
-within one tick of the clock, so what is found of such a file is not remembered.
+Each is computed once for each state of a file: its inode, size and times. Programs cannot set back
+the time of an inode's last change. A file that was just written may change again within one tick of
+the clock, so results for such a file are not remembered.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def checksum(path: str) -> str:
 
 
 def fingerprint(path: str, kind: str = QUICK) -> str:
-    """What tells a file's content from another of its size: the kind, and a SHA-256.
+    """A text that distinguishes a file's content from others of its size: the kind, and a SHA-256.
 
-    ``full`` is that of all bytes. ``quick`` is that of a small file's bytes, and of a large
-    one's beginning, end (a Parquet file's footer whole), and a sample of blocks in between.
+    ``full`` hashes all bytes. ``quick`` hashes all bytes of a small file; of a large file it hashes
+    the beginning, the end (a Parquet file's whole footer), and a sample of blocks in between.
     Raises OSError if the file cannot be read.
     """
     found = checksum(path) if kind == FULL else _remembered(path, QUICK, _parts)
@@ -50,7 +50,7 @@ def fingerprint(path: str, kind: str = QUICK) -> str:
 
 
 def known(path: str, kind: str) -> str | None:
-    """The fingerprint that was found of the file as it is now; None if it has to be read."""
+    """The remembered fingerprint of the file in its present state; None if it has to be read."""
     try:
         state = _state(os.stat(path))
     except OSError:
@@ -114,7 +114,7 @@ def _parts(file: BinaryIO, size: int) -> str:
 
 
 def _tail(file: BinaryIO, size: int) -> int:
-    """How many bytes of the end are read: a Parquet file has its footer there."""
+    """The number of bytes at the end to read: a Parquet file has its footer there."""
     file.seek(size - 8)
     end = file.read(8)
     footer = int.from_bytes(end[:4], "little") + 8 if end[4:] == _PARQUET_END else 0

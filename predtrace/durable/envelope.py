@@ -1,10 +1,10 @@
-"""The envelopes of what is stored: what kind of file it is, of which version, and a checksum.
+"""The envelopes of stored files: kind, version and checksum.
 
-JSON files are one object, whose body stays undecoded until the rest is known to be good::
+A JSON file is one object; its body stays undecoded until the rest is known to be good::
 
     {"format": "predtrace job", "schema": 4, "sha256": "…", "body": …}
 
-Binary files begin with two letters and a version; where their checksums stand is theirs.
+Binary files begin with two letters and a version; each kind decides where its checksums are.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class _File(msgspec.Struct):
 
 
 class Opened(NamedTuple):
-    """What was in an envelope."""
+    """The content of an envelope."""
 
     schema: int
     body: bytes
 
 
 class JsonEnvelope(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of JSON files: its `format`, the newest `schema`, and what errors call it.
+    """One kind of JSON files: its `format`, its newest `schema`, and the words of its errors.
 
-    `kind` names such a file, `remedy` says what to do about a damaged one; what is wrong is
-    raised as `error`.
+    `kind` names such a file, and `remedy` says what to do about a damaged file. Problems are raised
+    as `error`.
     """
 
     format: str
@@ -83,7 +83,7 @@ class JsonEnvelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinaryEnvelope(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of binary files: the letters it begins with, its version, what errors call it."""
+    """One kind of binary files: its first letters, its version, and the words of its errors."""
 
     magic: bytes
     version: int
@@ -93,11 +93,12 @@ class BinaryEnvelope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def head(self) -> bytes:
-        """What a file of the present version begins with."""
+        """The first bytes of a file of the present version."""
         return self.magic + bytes([self.version])
 
     def check_head(self, data: bytes | memoryview, where: str, at_least: int = 0) -> None:
-        """Raise `error` unless a file of this kind, with so many bytes behind its head, begins."""
+        """Raise `error` unless a file of this kind begins here, with so many bytes after its
+        head."""
         begin = bytes(data[: len(self.head)])
         if len(data) < len(self.head) + at_least or begin[: len(self.magic)] != self.magic:
             raise self.error(f"{where} is truncated or no {self.kind}; {self.remedy}")
@@ -108,7 +109,7 @@ class BinaryEnvelope(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def check(self, content: bytes | memoryview, crc: int, where: str, start: int = 0) -> None:
-        """Raise `error` unless the content has this CRC-32, which goes on from `start`."""
+        """Raise `error` unless the content has this CRC-32, continued from `start`."""
         if zlib.crc32(content, start) != crc:
             raise self.error(
                 f"{where} is truncated or was changed after it was written (its checksum does not "

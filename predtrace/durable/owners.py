@@ -1,8 +1,8 @@
-"""Which process owns an incomplete job, and whether it still runs.
+"""The process that owns an incomplete job, and whether it still runs.
 
-A process id alone is not enough, since ids are used again: the time at which the process
-started is part of the identity, and so are the machine and its process namespace, as a
-store may lie on a shared disk or be mounted into containers.
+A process id alone is not enough, since ids are reused. The time at which the process started is
+part of the identity. So are the machine and its process namespace, since a store may lie on a
+shared disk or be mounted into containers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def this_process() -> Owner:
 
 
 def parse_owner(text: str) -> Owner | None:
-    """The owner that `str` wrote; None for other text."""
+    """The owner from the text that `str` wrote; None for other text."""
     pid, _, rest = text.partition("-")
     started, _, machine = rest.partition("-")
     if not (pid.isdigit() and started and machine):
@@ -42,7 +42,7 @@ def parse_owner(text: str) -> Owner | None:
 
 
 def is_gone(owner: Owner) -> bool:
-    """Whether the process has surely ended: in doubt, and on other machines, it has not."""
+    """Whether the process has certainly ended; False in doubt, and on other machines."""
     if owner.machine != _machine():
         return False
     started = started_at(owner.pid)
@@ -52,7 +52,7 @@ def is_gone(owner: Owner) -> bool:
 
 
 def started_at(pid: int) -> str | None:
-    """When a process started, as a short hash; None if that cannot be told."""
+    """The start time of a process, as a short hash; None if it is unknown."""
     text = _proc_start(pid) if Path("/proc/self/stat").exists() else _ps_start(pid)
     return None if text is None else _short(text)
 
@@ -61,7 +61,7 @@ def _proc_start(pid: int) -> str | None:
     """Clock ticks from boot to the start (field 22 of /proc/PID/stat), with the boot's id."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-        # The name in parentheses may hold blanks: fields are counted from behind it.
+        # The name in parentheses may contain blanks: fields are counted after it.
         ticks = stat.rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return None

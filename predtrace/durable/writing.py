@@ -1,7 +1,7 @@
-"""Files and folders that are there completely or not at all, and one writer at a time.
+"""Files and folders that are complete or absent, and locks for one writer at a time.
 
-What is being written has a name of its own, which ends with its process (`process.Owner`): so
-what an interrupted process left behind is known as such, and removed by the next writer.
+A file or folder that is being written has a name that ends with its process (`owners.Owner`). The
+next writer thus recognises and removes what an interrupted process left behind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INCOMPLETE = "incomplete-"
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file durably; until all of it is on disk, `path` is as it was before.
+    """Write a file durably; `path` is unchanged until all of the file is on disk.
 
     Raises OSError if that fails.
     """
@@ -38,7 +38,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
 @contextmanager
 def folder_made_whole(path: Path) -> Iterator[Path]:
-    """A folder to make and fill; it is `path` when the block ends, and gone if that fails."""
+    """A folder to fill in the block; it becomes `path` when the block ends, or is removed on
+    failure."""
     draft = _draft(path.parent)
     try:
         yield draft
@@ -49,7 +50,7 @@ def folder_made_whole(path: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that have ended left unfinished in a folder."""
+    """Remove what ended processes left unfinished in a folder."""
     for entry in list(os.scandir(folder)):
         if not entry.name.startswith(INCOMPLETE):
             continue
@@ -64,9 +65,9 @@ def sweep(folder: Path) -> None:
 
 @contextmanager
 def sole_writer(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`; other processes, and threads, wait until it is let go.
+    """Hold the lock file `path`; other processes and threads wait until it is released.
 
-    The system lets go of the lock when its process ends, however it ends.
+    The system releases the lock when its process ends, in whatever way.
     """
     try:
         import fcntl
@@ -79,7 +80,7 @@ def sole_writer(path: Path) -> Iterator[None]:
 
 
 def sync_folder(path: Path) -> None:
-    """Make a rename or a new entry survive a power cut, where folders can be synced."""
+    """Make a rename or a new entry survive a power cut, if folders can be synced."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

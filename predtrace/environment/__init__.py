@@ -1,1 +1,1 @@
-"""The process and the Spark session around a call: found, changed for as long as it lasts."""
+"""The process and the Spark session around a call: found, and changed for the call."""

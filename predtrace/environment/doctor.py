@@ -1,4 +1,4 @@
-"""`predtrace doctor`: does this machine have what predtrace needs?
+"""`predtrace doctor`: checks that this machine has what predtrace needs.
 
 Every check is one small function that returns a `Check`; they change nothing on the
 machine. Only `spark_works` starts something: a local Spark session with a Python worker.
@@ -32,26 +32,26 @@ MEMORY_AT_LEAST = 2_000_000_000
 
 
 def checks(store: str = "lineage") -> list[Check]:
-    """All checks that need no Spark session. `store` is where jobs would be kept."""
+    """All checks that need no Spark session. `store` is the folder for jobs."""
     return [*(check() for check in _CHECKS), store_at(store)]
 
 
 def require_store(store: Path) -> None:
-    """Raise StoreError if jobs cannot be saved in a folder, before anything is started for one."""
+    """Raise StoreError if jobs cannot be saved in a folder, before any work is started."""
     check = store_at(str(store))
     if check.status == FAILED:
         raise StoreError(f"{check.found}; {check.remedy}, or change its permissions")
 
 
 def python() -> Check:
-    """The running Python."""
+    """Check the running Python."""
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info[:2] >= PYTHON_AT_LEAST
     return Check("Python", OK if good else FAILED, version, "" if good else "install Python 3.11+")
 
 
 def workers() -> Check:
-    """The Python that Spark starts for Python functions must be this one's version."""
+    """Check that the Python that Spark starts for Python functions has this Python's version."""
     name, chosen = "Python workers", os.environ.get("PYSPARK_PYTHON")
     if chosen is None:
         return Check(name, OK, f"{sys.executable} (predtrace sets PYSPARK_PYTHON)")
@@ -64,7 +64,7 @@ def workers() -> Check:
 
 
 def packages() -> Check:
-    """The installed packages against what predtrace asks for."""
+    """Compare the installed packages with predtrace's requirements."""
     found, problems = [], []
     for requirement in metadata.requires("predtrace") or []:
         if "extra ==" in requirement:
@@ -86,7 +86,7 @@ def packages() -> Check:
 
 
 def memory() -> Check:
-    """Memory and cores."""
+    """Check memory and cores."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     available = _available_memory() or total
     affinity = getattr(os, "sched_getaffinity", None)
@@ -98,7 +98,7 @@ def memory() -> Check:
 
 
 def store_at(store: str) -> Check:
-    """Whether jobs can be saved in a folder, which need not exist yet."""
+    """Check that jobs can be saved in a folder, which need not exist yet."""
     folder = Path(store).absolute()
     there = next(path for path in (folder, *folder.parents) if path.exists())
     try:

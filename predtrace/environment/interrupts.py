@@ -1,8 +1,8 @@
-"""Ctrl-C while a Spark of our own starts or works: it ends soon, and leaves nothing behind.
+"""Ctrl-C while a Spark session of ours starts or works: ends it soon, and leaves nothing behind.
 
-Left alone, an interrupted launcher of Spark leaves a JVM that never ends. And PySpark's own
-handler asks for the end of all jobs on the very connection on which the main thread waits for
-one: Spark reads that when the job is done.
+Without this module, an interrupted launcher of Spark leaves a JVM that never ends. And PySpark's
+own handler sends its request to cancel all jobs on the connection on which the main thread waits
+for a job: Spark reads the request when the job is done.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _LONGEST_CLEANING = 5
 _LONGEST_STOP = 10
-"""Seconds that tasks may take to end, and stopping in all; the interrupt goes on without."""
+"""Seconds for tasks to end, and for the whole stop; after that the interrupt continues anyway."""
 
 
 @contextmanager
 def interrupts_held() -> Iterator[list[int]]:
-    """Note SIGINT in the list, instead of raising KeyboardInterrupt, while Spark starts."""
+    """Record SIGINT in the list, instead of raising KeyboardInterrupt, while Spark starts."""
     held: list[int] = []
 
     def hold(number: int, frame: object) -> None:
@@ -36,10 +36,10 @@ def interrupts_held() -> Iterator[list[int]]:
 
 @contextmanager
 def stopping_on_interrupt(spark: SparkSession) -> Iterator[None]:
-    """Let SIGINT stop Spark, whatever it is doing, before KeyboardInterrupt is raised."""
+    """Let SIGINT stop Spark, whatever it does, before KeyboardInterrupt is raised."""
 
     def interrupt(number: int, frame: object) -> None:
-        # A thread of its own has a connection of its own.
+        # A new thread has its own connection.
         thread = threading.Thread(target=_stop, args=(spark,), daemon=True)
         thread.start()
         thread.join(_LONGEST_STOP)
@@ -52,9 +52,9 @@ def stopping_on_interrupt(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def _handler(handler: Any) -> Iterator[None]:
-    """Have SIGINT handled as long as the block lasts, where that can be: in the main thread."""
+    """Handle SIGINT during the block, if this is the main thread; other threads cannot."""
     before = signal.getsignal(signal.SIGINT)
-    # A handler that is not Python's could not be put back.
+    # A handler that is not Python's could not be restored.
     if threading.current_thread() is not threading.main_thread() or before is None:
         yield
         return
@@ -68,7 +68,7 @@ def _handler(handler: Any) -> Iterator[None]:
 
 
 def _stop(spark: SparkSession) -> None:
-    """End all jobs, let their tasks clean up, and stop Spark; without a word of its log."""
+    """Cancel all jobs, let their tasks clean up, and stop Spark, with its log silenced."""
     from py4j.protocol import Py4JError
 
     context: Any = spark.sparkContext
@@ -87,7 +87,7 @@ def _tasks(context: Any) -> int:
 
 
 def _leave_connection(spark: SparkSession) -> None:
-    """Have this thread talk to the JVM anew: an answer to what it asked may still come."""
+    """Give this thread a new connection to the JVM: an answer may still arrive on the old one."""
     client: Any = spark.sparkContext._gateway._gateway_client
     with suppress(AttributeError):
         client.thread_connection.connection = None

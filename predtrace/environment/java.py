@@ -1,4 +1,4 @@
-"""Java: is it there, is it new enough, has it what Spark loads?"""
+"""Checks that Java is installed, new enough, and has the modules that Spark loads."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def require_java() -> None:
-    """Raise EnvironmentError_ if no usable Java is there, before Spark fails at length."""
+    """Raise EnvironmentError_ if there is no usable Java, before Spark fails with a long error."""
     check = java()
     if check.status == FAILED:
         raise EnvironmentError_(f"{check.found}: {check.remedy}")
 
 
 def java_command() -> str | None:
-    """The `java` that Spark would start: that of JAVA_HOME, else the one on the path."""
+    """The `java` that Spark would start: from JAVA_HOME, else from the path."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
 
 def java() -> Check:
-    """Java, and whether it is new enough for Spark."""
+    """Check that Java is new enough for Spark."""
     command = java_command()
     if command is None:
         return Check("Java", FAILED, "Java was not found", INSTALL_JAVA)
@@ -60,7 +60,7 @@ def java() -> Check:
 
 
 def java_modules() -> Check:
-    """Spark 4 loads a module that some cut-down Java packages lack."""
+    """Check for a module that Spark 4 loads and some reduced Java packages lack."""
     name, module = "Java modules", "jdk.incubator.vector"
     command = java_command()
     if command is None:
@@ -73,7 +73,7 @@ def java_modules() -> Check:
 
 
 def output_of(command: list[str]) -> str:
-    """What a command prints on both streams; nothing if it does not run within a minute."""
+    """The output of a command on both streams; empty if it does not finish within a minute."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.SubprocessError):

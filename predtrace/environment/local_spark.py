@@ -29,7 +29,7 @@ DEFAULTS: Mapping[str, str] = {
     ),
 }
 _LOCAL: Mapping[str, str] = {
-    # A local master works without network, whatever the machine's name resolves to.
+    # A local master works without a network, even if the machine's name does not resolve.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -41,11 +41,10 @@ def local_session(
 ) -> Iterator[SparkSession]:
     """A Spark session for this process, stopped at the end.
 
-    `settings` win over `DEFAULTS`; SPARK_HOME's own configuration holds beside them. Where
-    the process has a session already, the one given is made beside that, with `settings` and
-    without `DEFAULTS`, and nothing is stopped. Ctrl-C stops a session that was started here.
-    Raises EnvironmentError_ without Java or if
-    Spark does not start.
+    `settings` override `DEFAULTS`; SPARK_HOME's own configuration applies as well. If the process
+    already has a session, the new session is made beside it, with `settings` and without
+    `DEFAULTS`, and nothing is stopped. Ctrl-C stops a session that was started here. Raises
+    EnvironmentError_ if Java is missing or Spark does not start.
     """
     there = active_session()
     if there is not None:
@@ -77,7 +76,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
             spark = builder.getOrCreate()
     except PySparkException as error:
         raise EnvironmentError_(
-            f"Spark does not start ({first_line(error)}); `predtrace doctor --spark` looks why"
+            f"Spark does not start ({first_line(error)}); `predtrace doctor --spark` finds out why"
         ) from error
     if interrupted:
         spark.stop()
@@ -87,7 +86,8 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _own_workers() -> Iterator[None]:
-    """Let a Spark that starts inside run its workers with this Python, unless another is chosen."""
+    """Let a Spark started in the block run its workers with this Python, unless another is
+    chosen."""
     name = "PYSPARK_PYTHON"
     if name in os.environ:
         yield

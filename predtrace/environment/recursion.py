@@ -1,7 +1,7 @@
-"""Deep pipelines: hundreds of operators on top of each other, thousands of nested expressions.
+"""Deep pipelines: hundreds of stacked operators, thousands of nested expressions.
 
-Catalyst takes them as they come. Python stops at a thousand nested calls, unless told otherwise,
-which is here done for as long as a tree is read; what is deeper still is refused by name.
+Catalyst accepts them. Python stops at a thousand nested calls by default. This module raises that
+limit while a tree is read; deeper trees are refused by name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from predtrace.errors import UnsupportedOperatorError
 
 _CALLS = 6_000
-"""So many nested calls fit into the 8 MB that a thread has, also where C code calls Python."""
+"""The nested calls that fit into a thread's 8 MB, even if C code calls Python."""
 
 _TOO_DEEP = (
     "the pipeline is nested too deeply to be traced (operators on top of each other, or "
@@ -45,9 +45,9 @@ def reads_deep_trees(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def deep_trees() -> Iterator[None]:
-    """Allow more nested calls inside the block; afterwards as many as before.
+    """Allow more nested calls inside the block, and restore the limit afterwards.
 
-    Raises UnsupportedOperatorError for what is nested deeper than that.
+    Raises UnsupportedOperatorError for deeper nesting.
     """
     _allow()
     try:

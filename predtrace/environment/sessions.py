@@ -1,10 +1,9 @@
-"""The user's Spark session: finding it, and working beside it without a trace.
+"""The user's Spark session: finding it, and working beside it without side effects.
 
-Spark itself reads settings from the session that is active in a thread (`SQLConf.get`):
-rules that are applied to a plan by hand take the time zone, and whether constraints are
-propagated, from it, whichever session the plan is of. And PySpark changes its own classes
-when it makes a session (`RDD.toDF` then makes frames of that one) or a DataFrame of local
-rows (its session becomes the active one).
+Spark reads settings from the session that is active in a thread (`SQLConf.get`). Rules applied to a
+plan by hand take the time zone, and whether constraints are propagated, from the active session,
+not from the plan's. And PySpark changes its own classes when it makes a session (`RDD.toDF` then
+makes frames of the new session) or a DataFrame of local rows (its session becomes active).
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 STOPPED = "the Spark session was stopped; start one, and ask or run again with that"
 
 _classes = threading.RLock()
-"""Held while PySpark's classes are not as the user knows them."""
+"""Held while PySpark's classes are changed."""
 
 
 def active_session() -> SparkSession | None:
     """The Spark session of this process, if it has one; never imports pyspark.
 
-    A thread that has no active session has that of the process, as in PySpark.
+    A thread without an active session uses the session of the process, as in PySpark.
     """
     if "pyspark" not in sys.modules:
         return None
@@ -40,7 +39,7 @@ def active_session() -> SparkSession | None:
 
 
 def is_running(session: SparkSession) -> bool:
-    """Whether a session can still be used: neither it nor its JVM was stopped."""
+    """Whether a session can still be used: neither the session nor its JVM was stopped."""
     from py4j.protocol import Py4JError
 
     context: Any = session._sc
@@ -53,22 +52,22 @@ def is_running(session: SparkSession) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Spark or its JVM says first."""
-    # An error that PySpark has no class for comes with the JVM's stack trace as its text.
+    """The first line of an error of Spark or its JVM."""
+    # An error for which PySpark has no class has the JVM's stack trace as its text.
     java = getattr(error, "java_exception", None)
     lines = [line.strip() for line in str(java or error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 
 
 def new_session(session: SparkSession) -> SparkSession:
-    """Another session of the same application, without the user's settings and views."""
+    """A new session of the same application, without the user's settings and views."""
     with classes_kept():
         return session.newSession()
 
 
 @contextmanager
 def as_active(session: SparkSession) -> Iterator[None]:
-    """Make `session` the active one of this thread, in the JVM, as long as the block lasts."""
+    """Make `session` the active session of this thread, in the JVM, during the block."""
     in_jvm: Any = session._jvm.org.apache.spark.sql.classic.SparkSession
     before = in_jvm.getActiveSession()
     try:
@@ -83,7 +82,7 @@ def as_active(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def classes_kept() -> Iterator[None]:
-    """Undo after the block what PySpark did to its classes inside; one block at a time."""
+    """Undo PySpark's changes to its classes after the block; one block at a time."""
     from pyspark import RDD
     from pyspark.sql import SparkSession
 

@@ -1,7 +1,7 @@
-"""What the API, runs and jobs need of a pipeline, whatever system it is written for.
+"""The protocol of front ends: what the API, runs and jobs need of a pipeline of any system.
 
-A front end implements the three classes here and is entered in `predtrace.frontends.installed`.
-Every member is required: nothing is assumed of a front end that does not say.
+A front end implements the three classes here and is registered in `predtrace.frontends.installed`.
+Every member is required: there are no defaults.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class FrontEnd(ABC):
-    """A kind of pipelines: how one is read, and how its stored output is read back."""
+    """A kind of pipeline: reads pipelines, and reads their stored outputs back."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that it is entered under; saved with every job."""
+        """The name under which it is registered; saved with every job."""
 
     @property
     @abstractmethod
     def takes(self) -> str:
-        """What it reads, as errors say it: ``a Spark DataFrame or SQL text``."""
+        """What it reads, in the words of errors: ``a Spark DataFrame or SQL text``."""
 
     @abstractmethod
     def accepts(self, given: object) -> bool:
@@ -44,16 +44,16 @@ class FrontEnd(ABC):
     def read(self, given: Any, spark: SparkSession | None) -> Pipeline:
         """Read a pipeline without running it; `spark` is the session that the user named.
 
-        Raises UnsupportedOperatorError or NonDeterministicError for what cannot be traced,
-        SourceError for sources that cannot be told apart or read.
+        Raises UnsupportedOperatorError or NonDeterministicError if the pipeline cannot be traced,
+        SourceError if sources cannot be read or distinguished.
         """
 
     @abstractmethod
     def read_output(self, job: Job, folder: Path, spark: SparkSession | None) -> Any:
         """The stored output of a job in `folder`, as a dataframe of the pipeline's own system.
 
-        It has the names, types and order that the pipeline gave it. Raises PredTraceError where
-        there is nothing to read it with.
+        It has the names, types and order that the pipeline gave it. Raises PredTraceError if
+        nothing is available to read it with.
         """
 
     @abstractmethod
@@ -65,8 +65,8 @@ class FrontEnd(ABC):
 class Pipeline(ABC):
     """A pipeline that was read.
 
-    `front_end` is the name of what read it; `query` is its text, to read. A pipeline is
-    `time_dependent` if it asks for the date or time: another run would give other values.
+    `front_end` names the front end that read it; `query` is its text, for people. A pipeline is
+    `time_dependent` if it reads the date or time: another run would give other values.
     """
 
     front_end: str
@@ -84,7 +84,7 @@ class Pipeline(ABC):
     @property
     @abstractmethod
     def call_sites(self) -> Mapping[int, Origin]:
-        """Where in the user's code operators came from, by id, as far as it is known."""
+        """The places in the user's code that operators came from, by id, where known."""
 
     @abstractmethod
     def estimates(self) -> Mapping[int, tuple[float, float]]:
@@ -108,7 +108,7 @@ class Pipeline(ABC):
 
 
 class Cut(Protocol):
-    """What to store of an operator's output: see `predtrace.inference.plan.Intermediate`."""
+    """The part of an operator's output to store: see `predtrace.inference.plan.Intermediate`."""
 
     @property
     def node(self) -> int:
@@ -128,10 +128,10 @@ class Cut(Protocol):
 
 @dataclass(kw_only=True)
 class RunResult(ABC):
-    """What a run stored. `timings` are seconds per step.
+    """The stored results of a run. `timings` are seconds per step.
 
-    `output` is None where it was not to be kept. `intermediates` are by operator; some may be
-    missing before `finish`.
+    `output` is None if it is not kept. `intermediates` are by operator; some may be missing before
+    `finish`.
     """
 
     output: StoredResult | None
@@ -141,9 +141,9 @@ class RunResult(ABC):
     @property
     @abstractmethod
     def dataframe(self) -> Any:
-        """The pipeline's result: read from where it was stored, else not computed yet.
+        """The pipeline's result: read back if it was stored, else computed when read.
 
-        It is first asked for while the run's folder has its name.
+        It is first asked for while the run's folder still has its first name.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Which front end reads what it is given, and which one a saved job came from."""
+"""The installed front ends: found by the pipeline to read, or by the name in a saved job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from predtrace.errors import PredTraceError
 from predtrace.frontends.base import FrontEnd
 
 FRONT_ENDS: dict[str, str] = {"spark": "predtrace.frontends.spark.front_end"}
-"""Name: the module whose `FRONT_END` it is, loaded when first needed."""
+"""Name: the module that has it as `FRONT_END`, loaded when first needed."""
 
 
 def front_end_of(given: object) -> FrontEnd:

@@ -1,9 +1,9 @@
-"""The conditions of a region of joins, said with the columns below it.
+"""The conditions of a region of joins, over the columns below it.
 
-Where only inner joins, semi joins and filters lie between operators, a row goes on only in
-combinations of rows that satisfy every condition in between. Whatever a condition says of
-two of these operators' rows is therefore true of the rows that lineage is made of. What an
-outer join below may have padded is no row of theirs: conditions that read it say nothing.
+If only inner joins, semi joins and filters lie between operators, a row passes only in combinations
+of rows that satisfy every condition in between. A condition on rows of two of these operators is
+therefore true of the rows that lineage is made of. Columns that an outer join below may have padded
+are not values of a row there: conditions that read them say nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
 
 
 def flattened(operators: Sequence[Operator], above: Expr = TRUE) -> Iterator[Expr]:
-    """The conditions of operators (parents first) and the predicate above, over what is below."""
+    """The conditions of operators (parents first) and the predicate above, over the columns
+    below."""
     computed: dict[int, Expr] = {}
     for operator in reversed(operators):
         if isinstance(operator, RowTransform):
@@ -53,10 +54,11 @@ def flattened(operators: Sequence[Operator], above: Expr = TRUE) -> Iterator[Exp
 def pair_conditions(
     graph: OperatorGraph, members: Sequence[int], families: Mapping[int, int]
 ) -> dict[tuple[int, int], Expr]:
-    """What conditions say of two members' rows together, but for ties of a family.
+    """The conditions on rows of two members, without equalities within a family of columns.
 
-    By pairs of nodes, the lower number first. What tells equal floating-point numbers apart, as
-    the texts of 0.0 and -0.0 do, is left out: of these a set of different values has one.
+    By pairs of nodes, the lower number first. Conditions that distinguish equal floating-point
+    numbers, as the texts of 0.0 and -0.0 do, are left out: a set of distinct values has only one of
+    them.
     """
     owner = {column.id: node for node in members for column in graph.output(node)}
     found: dict[tuple[int, int], list[Expr]] = {}
@@ -109,7 +111,7 @@ def _is_tie(term: Expr, families: Mapping[int, int]) -> bool:
 
 
 def tells_equals_apart(term: Expr) -> bool:
-    """Whether a floating-point column is read otherwise than by comparing it."""
+    """Whether a floating-point column is read in a way that distinguishes equal values."""
     return any(
         isinstance(part, Call)
         and not _same_for_zeros(part.function)

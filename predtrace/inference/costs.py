@@ -1,13 +1,12 @@
-"""Constants that estimates and choices go by, each with where its figure comes from.
+"""The cost constants of estimates and choices, each with the origin of its figure.
 
-A wrong one costs time or bytes, never correctness: all ways that are chosen among give the same
-answers.
+A wrong constant costs time or bytes, never correctness: all choices give the same answers.
 """
 
 from __future__ import annotations
 
 DEFAULT_ROWS = 1_000_000.0
-"""Rows of a source that nobody counted. Set by hand: large, so that its joins look large."""
+"""Rows of a source without a row count. Set by hand: large, so that its joins look large."""
 
 BYTES_A_ROW = 50
 """Bytes of a row in a file whose rows are not counted. TPC-H's tables as zstd Parquet, scale 0.1,
@@ -25,26 +24,27 @@ SELECTIVITY = {
     "is_not_null": 1.0,
     "is_null": 0.1,
 }
-"""Share of rows for which a comparison is true: a tenth for equality and a third for a range are
-those of Selinger et al. 1979 (Table 1, without statistics); the others are set by hand."""
+"""Share of rows for which a comparison is true. A tenth for equality and a third for a range come
+from Selinger et al. 1979 (Table 1, without statistics); the others are set by hand."""
 
 DEFAULT_SELECTIVITY = 0.5
 """The same for any other condition, set by hand."""
 
 GROUPS_A_ROW = 0.5
-"""Groups for each row of what is grouped, or of a key's own table if that is smaller; by hand."""
+"""Groups per input row, or per row of a key's own table if that is smaller. Set by hand."""
 
 SELECTIVE = 0.02
-"""A scan that keeps at most this share of its rows may be kept for more than one reading. Set by
-hand: what is kept then is small beside reading it twice."""
+"""A scan that keeps at most this share of its rows may be cached for several reads. Set by hand:
+the cached rows are then small compared with a second read."""
 
 MUCH_SMALLER = 0.2
-"""A value set is worth computing if it has at most this share of the rows that it cuts down. Set
-by hand."""
+"""A value set is worth computing if it has at most this share of the rows that it restricts. Set by
+hand."""
 
 READ_COST = 3.0
-"""So many rows are read for a value set as quickly as one is joined and grouped. Set by hand."""
+"""Reading so many rows for a value set takes as long as joining and grouping one row. Set by
+hand."""
 
 MUCH_LARGER = 5.0
-"""A replay is avoided, where refining is precise, too, if its results are expected to have so many
-times the rows that refining reads. Set by hand."""
+"""If refinement is precise, too, a replay is avoided when its results are expected to have so many
+times the rows that refinement reads. Set by hand."""

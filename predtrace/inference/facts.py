@@ -1,7 +1,7 @@
 """Facts about value sets: pushed up from scans, pushed down again, and read off at scans.
 
-A fact is a predicate that holds of all rows that matter at a node, such as "its key is among
-those of the chosen parts". `docs/soundness.md` says why pushing it both ways loses nothing.
+A fact is a predicate that holds for all relevant rows at a node, such as "its key is among the keys
+of the chosen parts". `docs/soundness.md` says why pushing facts both ways loses nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from symbolic.expr import (
 
 
 class Flow:
-    """Predicates on their way through the subtree under `top`, for one goal of pushing."""
+    """Predicates on their way through the subtree under `top`, for one goal of pushdown."""
 
     def __init__(self, pushdown: Pushdown, top: int, *, witnessed: bool = True) -> None:
         self._pushdown = pushdown
@@ -66,7 +66,7 @@ class Flow:
         return visits
 
     def up(self, own: Mapping[int, Expr]) -> dict[int, Expr]:
-        """Push facts up from the nodes that have them; what is known at every node."""
+        """Push facts up from the nodes that have them; returns the facts at every node."""
         facts: dict[int, Expr] = {}
         for node in self._graph.bottom_up(self._top):
             below = tuple(facts[child] for child in self._graph.inputs(node))
@@ -78,7 +78,7 @@ class Flow:
 
 
 def memberships_in(node: int, predicate: Expr) -> Iterator[Membership]:
-    """What the predicate says of other value sets; nothing that another one implies."""
+    """The predicate's memberships in other value sets, without implied ones."""
     found = []
     for term in conjuncts(predicate):
         match term:
@@ -103,7 +103,7 @@ def _membership(node: int, pairs: Sequence[tuple[int, Column]]) -> Membership:
 def with_conditions(
     node: int, memberships: Iterable[Membership], ties: Ties
 ) -> Iterator[Membership]:
-    """The memberships with what the joins' other conditions say of the two sets' tuples."""
+    """The memberships, with the joins' other conditions on the tuples of both sets."""
     conditions = {other: ties.condition(node, other) for other in ties.members}
     for one in memberships:
         yield msgspec.structs.replace(one, condition=conditions.pop(one.node, TRUE))
@@ -118,7 +118,7 @@ def reads_sets(expr: Expr) -> bool:
 
 
 def _travels(term: Expr) -> bool:
-    """Whether a fact is worth pushing up: about a value set, or an equality of columns."""
+    """Whether a fact is worth pushing up: it is about a value set, or an equality of columns."""
     match term:
         case Call(function="member"):
             return True
@@ -128,9 +128,9 @@ def _travels(term: Expr) -> bool:
 
 
 def families_of_columns(graph: OperatorGraph, pushdown: Pushdown) -> dict[int, int]:
-    """Columns that joins, renames and groups tie together: column id to family number.
+    """Families of columns that joins, renames and groups equate: column id to family number.
 
-    Which of these ties carry lineage is for the verified rules to find out.
+    The verified rules decide which of these equalities carry lineage.
     """
     tied: nx.Graph[int] = nx.Graph()
     for operator in graph.operators():

@@ -1,11 +1,11 @@
-"""Row identities, carried from scans to a node above as columns of their own.
+"""Row identities, carried from scans to a node above as additional columns.
 
-Below a node, operators that only combine, extend and drop rows leave open which source rows
-a row is made of; a projection that also keeps the rows' numbers tells. So replaying such a
-node finds the lineage of its rows at once, and the sources need not be read again to look it
-up. (Perm does so for whole queries: Glavic and Alonso 2009. Here it ends where rows stop
-being combinations of single rows: at groups, DISTINCT, limits and set operations, and at the
-inner side of semi joins, where pairs may outnumber the rows by far.)
+Operators that only combine, extend and drop rows do not show which source rows a row is made of. A
+projection that also keeps the rows' numbers shows it. So a replay of such a node finds the lineage
+of its rows at once, and the sources need not be read again to look it up. (Perm does so for whole
+queries: Glavic and Alonso 2009. Here it stops where rows are no longer combinations of single rows:
+at groups, DISTINCT, limits and set operations, and at the inner side of semi joins, where pairs may
+far outnumber the rows.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from symbolic.types import LONG, STRING
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """The columns that tell which row of a scan a row comes from: file, and number in it."""
+    """The columns that identify the scan's row that a row comes from: its file, and its number
+    there."""
 
     file: Column
     row: Column
@@ -33,8 +34,8 @@ def carrying(
 ) -> tuple[OperatorGraph, dict[int, Identity]]:
     """The subtree under `top`, with the identities of `scans` beside its columns.
 
-    Of the scans, those are left out whose rows do not stay apart up to `top`. Where an
-    outer join pads, identities are NULL.
+    Scans whose rows do not keep their identity up to `top` are left out. Where an outer join pads,
+    identities are NULL.
     """
     taken = (column.id for node in graph.top_down() for column in graph.output(node))
     numbers = itertools.count(1 + max(taken, default=0))
@@ -66,7 +67,7 @@ def carrying(
 
 
 def _region(graph: OperatorGraph, top: int) -> Iterator[int]:
-    """The nodes whose rows are combined, and nothing else, up to `top`; consumers first."""
+    """The nodes whose rows are only combined up to `top`; consumers first."""
     pending = [top]
     while pending:
         node = pending.pop()

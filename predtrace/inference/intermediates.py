@@ -1,9 +1,9 @@
-"""Which intermediate results to store: the paper's Section 5, Algorithms 1 and 2.
+"""The choice of intermediate results to store: the paper's Section 5, Algorithms 1 and 2.
 
-Where pushing a predicate through an operator loses precision, the output of that
-operator or of a later one is stored: its rows, once bound, make row-selection
-predicates that go through. Among the places that serve, the smallest wins; of its
-columns only those stay that the lookup or the pushdown below needs.
+If pushing a predicate through an operator loses precision, the output of that operator or of a
+later one is stored. Its rows, once bound, make row-selection predicates that push through. Among
+the suitable places the smallest wins. It keeps only the columns that the lookup or the pushdown
+below needs.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class IntermediateChooser:
-    """Chooses where to store and what, in one graph.
+    """Chooses what to store in one graph, and where.
 
-    `deferring` asks for the smallest of all places that serve (Algorithm 2), not the first.
+    `deferring` takes the smallest of all suitable places (Algorithm 2), not the first.
     """
 
     def __init__(self, pushdown: Pushdown, sizes: Sizes, *, deferring: bool = True) -> None:
@@ -57,7 +57,7 @@ class IntermediateChooser:
         `above` holds the predicates of the region under `top`. None if no place between
         `failing` and `top` helps.
         """
-        # That one of several equal columns is enough is a guess, for smaller results.
+        # One of several equal columns may be enough: a guess that makes results smaller.
         return self._best(failing, above, top) or self._best(failing, above, top, apart=True)
 
     def _best(
@@ -85,11 +85,11 @@ class IntermediateChooser:
         return min(choices, key=lambda choice: choice.cost, default=None)
 
     def _columns(self, node: int, above: Expr, *, apart: bool) -> tuple[Column, ...]:
-        """Column projection: the fewest columns that lose nothing that more would keep.
+        """Column projection: the fewest columns that are as precise as more columns would be.
 
-        Starts from what the lookup reads and what the operators below need as a rule,
-        takes all that they read if that goes further, then drops what is not needed.
-        Of equal columns one is taken; each of them, if they are kept `apart`.
+        Starts with the columns that the lookup reads and that the operators below usually need.
+        Takes all columns that they read if that is more precise, then drops columns that are not
+        needed. Takes one of several equal columns, or each of them if they are kept `apart`.
         """
         looked_up = column_ids(above)
         kept = self._representing(node, looked_up, needs, apart=apart)
@@ -104,10 +104,10 @@ class IntermediateChooser:
     def _fewest(
         self, node: int, kept: tuple[Column, ...], above: Expr, unavoidable: frozenset[int]
     ) -> tuple[Column, ...]:
-        """The columns without those that make no difference to what is lost.
+        """The columns without the columns that make no difference to precision.
 
-        Those that nothing reads where precision is not lost yet go together, if they can;
-        the keys of joins there stay without being asked. The others are tried one by one.
+        Columns that nothing reads before precision is lost are dropped together, if possible. The
+        keys of joins there are kept without a trial. The others are tried one by one.
         """
         visits = self._visits(node, kept, above)
         equal = self._equal(node)
@@ -126,7 +126,8 @@ class IntermediateChooser:
         return kept
 
     def _visits(self, node: int, columns: tuple[Column, ...], above: Expr) -> tuple[Visit, ...]:
-        """The operators under `node` down to where precision is lost, were `columns` stored."""
+        """The operators under `node` down to the first loss of precision, if `columns` were
+        stored."""
         return tuple(self._pushdown.region(node, bound_rows(columns, above), past_losses=False))
 
     def _loses_more(
@@ -141,7 +142,7 @@ class IntermediateChooser:
         return any(not visit.precise and visit.node not in unavoidable for visit in visits)
 
     def _failing(self, node: int, columns: tuple[Column, ...], above: Expr) -> frozenset[int]:
-        """Where the region under `node` first loses precision, were `columns` of it stored."""
+        """The first loss of precision in the region under `node`, if its `columns` were stored."""
         key = (node, columns, above)
         if key not in self._known_failing:
             visits = self._visits(node, columns, above)
@@ -156,9 +157,9 @@ class IntermediateChooser:
         *,
         apart: bool = False,
     ) -> tuple[Column, ...]:
-        """The looked-up columns, and one for each family of equal columns that is needed.
+        """The looked-up columns, and one column for each needed family of equal columns.
 
-        Kept `apart`, every needed column that is there stands for itself alone.
+        Kept `apart`, every available needed column stands only for itself.
         """
         equal = self._equal(node)
         available = {column.id: column for column in self._graph.output(node)}
@@ -169,8 +170,8 @@ class IntermediateChooser:
                 if apart and column in available:
                     family = frozenset((column,))
                 if kept.keys().isdisjoint(family):
-                    # The operator's own column first: equalities of operators further
-                    # down are not known where it stands.
+                    # The operator's own column comes first: it does not know equalities of
+                    # operators further down.
                     found = [column, *sorted(family)]
                     best = next((other for other in found if other in available), None)
                     if best is not None:
@@ -182,9 +183,10 @@ class IntermediateChooser:
     def _certain(
         self, visits: Iterable[Visit], kept: Iterable[Column], equal: Mapping[int, frozenset[int]]
     ) -> frozenset[int]:
-        """The kept columns that alone pin the key of an equality join that loses nothing.
+        """The kept columns that are alone in pinning the key of an equality join that loses
+        nothing.
 
-        Without it a row with another key, that has no partner, could not be told apart.
+        Without such a column, a row with another key and no partner could not be distinguished.
         """
         joins = [
             operator

@@ -1,8 +1,8 @@
-"""Replays of less: scans under a GROUP BY cut down by what the rest of a replay will join with.
+"""Smaller replays: restricts scans under a GROUP BY to the values that the replay will join with.
 
-An engine moves conditions through joins by itself, but hardly through a GROUP BY: it would
-compute the groups of all keys, and drop most of them in the join above. What is known of the
-other inputs (value sets, as in refinement) says beforehand which keys will be joined.
+An engine moves conditions through joins by itself, but rarely through a GROUP BY: it would compute
+the groups of all keys, and drop most of them in the join above. Value sets of the other inputs, as
+in refinement, say in advance which keys will be joined.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def narrowed(
 ) -> tuple[tuple[Restriction, ...], tuple[ValueSet, ...]]:
     """Restrictions that are enough for a replay of `top`, with memberships where these pay off.
 
-    `restrictions` are those without; `rows` gives row counts of scans by node. Everything
-    is in terms of params of binding 0.
+    `restrictions` are the restrictions without memberships; `rows` has the row counts of scans by
+    node. All predicates have params of binding 0.
     """
     graph = pushdown.graph
     members = [restriction.node for restriction in restrictions]
@@ -66,7 +66,7 @@ def _block(graph: OperatorGraph, node: int, top: int) -> int:
 
 
 class _Choice:
-    """Which memberships pay off, by estimated rows."""
+    """The memberships that pay off, by estimated rows."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Choice:
                 yield membership
 
     def _pays_off(self, by: int, node: int) -> bool:
-        """Whether reading one set costs less than what it saves at another."""
+        """Whether reading one set costs less than it saves at another scan."""
         helping = [m.node for m in self._helping(by)]
         rows, cost = self._kept[by], self._all[by]
         for other in helping:
@@ -129,7 +129,7 @@ class _Choice:
         )
 
     def _helping(self, node: int) -> Iterator[Membership]:
-        """Memberships in smaller sets beside it, which cut a set down in turn."""
+        """Memberships in smaller sets beside it, which restrict a set in turn."""
         beside = set(self._graph.top_down(_block(self._graph, node, self._top)))
         for membership in self._memberships[node]:
             other = membership.node

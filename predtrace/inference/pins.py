@@ -1,8 +1,8 @@
-"""Columns that a predicate pins to one value: which ones an operator needs, and which are equal.
+"""Columns that a predicate pins to one value: the pins an operator needs, and equal columns.
 
-Below a join on ``a = b`` all rows agree in a and b, so that a predicate that pins `a` pins `b`,
-too, of the rows that there are. An operator further up does not see that by itself. It is told
-(`Pins.stated`): the equality is proved from the scans upwards, operator by operator.
+All rows of a join on ``a = b`` agree in a and b, so a predicate that pins `a` also pins `b` in
+these rows. An operator further up does not see that by itself. `Pins.stated` adds it to the
+predicate: the equality is proved from the scans upwards, operator by operator.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from symbolic.expr import (
 
 
 class Pins:
-    """What equal columns add to the predicates above the operators of one graph.
+    """The pins that equal columns add to the predicates above the operators of one graph.
 
-    `context` gives where an operator stands, by node.
+    `context` returns the context of an operator, by node.
     """
 
     def __init__(self, graph: OperatorGraph, context: Callable[[int], Context]) -> None:
@@ -41,10 +41,11 @@ class Pins:
         self._proved: dict[tuple[int, frozenset[int]], dict[int, frozenset[int]]] = {}
 
     def stated(self, node: int, above: Expr) -> Expr:
-        """`above`, and that columns which the operator needs equal others which `above` pins.
+        """`above`, with equalities between columns that the operator needs and columns that `above`
+        pins.
 
-        Both select the same rows of the operator's output, since all of its rows have what
-        is added. It is `above` itself where nothing is known.
+        Both predicates select the same rows of the operator's output, since all of its rows satisfy
+        the equalities. Without such equalities the result is `above` itself.
         """
         pinned = set(pinned_columns(above))
         columns = {column.id: column for column in self._graph.output(node)}
@@ -56,7 +57,7 @@ class Pins:
         return conjunction(above, *added)
 
     def _equal_pin(self, node: int, column: int, pinned: set[int]) -> int | None:
-        """One of the pinned columns that is proved to equal `column` in all rows of the node."""
+        """A pinned column that is proved to equal `column` in all rows of the node."""
         if node not in self._equal:
             self._equal[node] = equal_columns(self._graph, node)
         family = self._equal[node].get(column, frozenset())
@@ -68,7 +69,7 @@ class Pins:
         return min(self._proved[key].get(column, frozenset()) & pinned, default=None)
 
     def _lifted(self, top: int, family: frozenset[int]) -> Expr:
-        """The equalities among a family's columns that are proved of all rows of `top`."""
+        """The equalities among a family's columns that are proved for all rows of `top`."""
 
         def within(term: Expr) -> bool:
             return _equated(term) is not None and column_ids(term) <= family
@@ -98,7 +99,7 @@ def pinned_columns(predicate: Expr) -> Iterator[int]:
 def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
     """Columns under a node that have the same value in every row of its output, by id.
 
-    As conditions and renames have it; what of it is proved is another question.
+    According to conditions and renames; not all of these equalities need be provable.
     """
     terms = [
         term
@@ -125,5 +126,5 @@ def _equated(term: Expr) -> tuple[int, int] | None:
 
 
 def needs(graph: OperatorGraph, node: int) -> frozenset[int]:
-    """The columns that an operator's output must have pinned for precise pushdown, as a rule."""
+    """The output columns of an operator that usually must be pinned for precise pushdown."""
     return graph[node].pins(*graph.input_columns(node))

@@ -1,4 +1,4 @@
-"""The lineage plan: what inference finds out about a pipeline, engine-free and serialisable.
+"""The lineage plan: the result of inference for a pipeline, engine-free and serialisable.
 
 **Bindings.** Binding 0 is the target: its rows bind `Param(0, column)` for the columns
 of the pipeline's output. Binding i > 0 is stored intermediate i. A question runs from
@@ -18,10 +18,10 @@ from symbolic.expr import TRUE, Column, Expr
 class Intermediate(msgspec.Struct, frozen=True, kw_only=True):
     """A result to be stored: the output of operator `node`, projected to `columns`.
 
-    `predicate` looks its rows up: over `columns`, with params of binding `parent`.
-    `why` says which operator below needs it. `estimated_bytes` is the guess that the
-    choice among alternatives went by. `inline` ones must be stored while the pipeline
-    runs, since another run need not repeat them (a limit, a sum of floats).
+    `predicate` looks its rows up: over `columns`, with params of binding `parent`. `why` says which
+    operator below needs it. `estimated_bytes` is the estimate by which it was chosen among
+    alternatives. An `inline` result must be stored while the pipeline runs, since another run may
+    not repeat it (a limit, a sum of floats).
     """
 
     binding: int
@@ -36,10 +36,10 @@ class Intermediate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
-    """How to select the lineage rows of scan `node`: `predicate`, with params of `binding`.
+    """The selection of the lineage rows of scan `node`: `predicate`, with params of `binding`.
 
     `label` is `precise` or `superset`; `reason` names the operator that lost precision.
-    `contributes` says that every output row is proved to have such a row.
+    `contributes` says that every output row is proved to have a lineage row here.
     """
 
     node: int
@@ -51,7 +51,8 @@ class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened at one operator, for `explain`: the predicate above, those below, the verdict.
+    """The inference step at one operator, for `explain`: predicates above and below, and the
+    verdict.
 
     `below` has one predicate per input; `verdict` is one of ``exact``, ``superset``;
     `stored` is the binding of the intermediate kept at this operator's output, if any
@@ -78,8 +79,8 @@ class LineagePlan(msgspec.Struct, frozen=True, kw_only=True):
 class Membership(msgspec.Struct, frozen=True):
     """The tuple of `args` is among the tuples of `columns` (ids) in the value set of `node`.
 
-    Moreover among those tuples of the set for which, together with the own row, `condition`
-    is true; it reads columns of both.
+    Only tuples count for which `condition` is true, which reads columns of the set and of the own
+    row.
     """
 
     node: int
@@ -91,7 +92,7 @@ class Membership(msgspec.Struct, frozen=True):
 class Restriction(msgspec.Struct, frozen=True):
     """The rows of scan `node` that a replay needs; params are those of the lookup.
 
-    Of the rows that satisfy `predicate` those are enough whose `memberships` hold.
+    Rows that satisfy `predicate` are enough if their `memberships` hold, too.
     """
 
     node: int
@@ -100,10 +101,10 @@ class Restriction(msgspec.Struct, frozen=True):
 
 
 class Replay(msgspec.Struct, frozen=True):
-    """How to compute intermediate `binding` again: what to restrict its scans by.
+    """The replay that computes intermediate `binding` again: the restrictions of its scans.
 
-    `sets` are the value sets that memberships name, in the order to compute them in. Of the
-    scans `selective` few rows are expected to be left.
+    `sets` are the value sets that memberships name, in the order in which to compute them. The
+    scans `selective` are expected to keep few rows.
     """
 
     binding: int
@@ -115,8 +116,8 @@ class Replay(msgspec.Struct, frozen=True):
 class ValueSet(msgspec.Struct, frozen=True, kw_only=True):
     """The value set of a scan, or of a GROUP BY: tuples of `columns` of `node`'s output.
 
-    Of its rows those count that satisfy `predicate` (with params of the target) and
-    whose `memberships` hold. A GROUP BY is computed from scans cut by `restrictions`.
+    Only rows count that satisfy `predicate` (with params of the target) and whose `memberships`
+    hold. A GROUP BY is computed from scans restricted by `restrictions`.
     """
 
     node: int
@@ -127,10 +128,10 @@ class ValueSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefinedPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to refine: the value sets in the order of the first pass, and the scans' labels.
+    """A plan of refinement: the value sets in the order of the first pass, and the scans' labels.
 
-    Later passes alternate the direction. After two passes nothing changes any more if
-    the joins are `acyclic`; else it takes passes until nothing does, or to a bound.
+    Later passes alternate the direction. If the joins are `acyclic`, nothing changes after two
+    passes. Otherwise passes continue until nothing changes, or up to a bound.
     """
 
     aggregates: str

@@ -28,10 +28,9 @@ def infer(
 ) -> LineagePlan:
     """Infer how to trace any output row of the pipeline back to its scans.
 
-    `aggregates` is ``minimal`` or ``whole`` (SEMANTICS section 2). `estimates` gives
-    (rows, bytes) of scans by node id; without them sizes are guessed. `deferring` looks
-    for smaller intermediates further up (Algorithm 2); without it the first place that
-    serves is taken. Runs nothing.
+    `aggregates` is ``minimal`` or ``whole`` (SEMANTICS section 2). `estimates` has (rows, bytes) of
+    scans by node id; without them sizes are guessed. `deferring` looks for smaller intermediate
+    results further up (Algorithm 2); without it the first suitable place is taken. Runs nothing.
     """
     rows = {node: estimate[0] for node, estimate in (estimates or {}).items()}
     return _Inference(graph, aggregates, Sizes(graph, rows), deferring=deferring).run()
@@ -43,7 +42,8 @@ def infer_unstored(graph: OperatorGraph, aggregates: str = MINIMAL) -> LineagePl
 
 
 class _Region:
-    """What one binding reaches; `predicate` has params of binding 0 until it is recorded.
+    """The region that one binding reaches; `predicate` has params of binding 0 until it is
+    recorded.
 
     `bound` says that every output row is proved to bind some row of `top`.
     """
@@ -100,7 +100,8 @@ class _Inference:
         return self._graph.top_down().index(node)
 
     def _infer(self, region: _Region) -> list[_Region]:
-        """Place the intermediates of one region and record it; gives the regions below them."""
+        """Place the intermediate results of one region and record it; returns the regions below
+        them."""
         chosen: dict[int, tuple[Choice, int]] = {}
         hopeless: set[int] = set()
         while self._storing and (failing := self._first_loss(region, chosen, hopeless)):
@@ -183,8 +184,8 @@ class _Inference:
             else f"the later and smaller output of operator {choice.node} is stored"
         )
         return (
-            f"the predicate above operator {failing} ({operator}) does not pin what decides "
-            f"which rows pass it; {place}"
+            f"the predicate above operator {failing} ({operator}) does not pin the columns that "
+            f"decide which rows pass it; {place}"
         )
 
     def _record_step(self, region: _Region, visit: Visit, lost: str) -> None:
@@ -220,7 +221,7 @@ class _Inference:
 
 
 def _incomparable(node: int, columns: Sequence[Column]) -> str:
-    """Why the values of a stored result's row need not tell it apart; empty if they do."""
+    """The reason why the values of a stored result's row may not identify it; empty if they do."""
     for column in columns:
         if not comparable(column.type):
             return (

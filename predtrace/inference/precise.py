@@ -22,7 +22,7 @@ from symbolic.types import comparable
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """One operator of a region: the predicate above it, and what became of it below.
+    """One operator of a region: the predicate above it, and the result of pushing it down.
 
     `pushed` is None at a leaf and at a stored node, where the region ends.
     """
@@ -39,9 +39,9 @@ class Visit(msgspec.Struct, frozen=True):
 
 
 class Pushdown:
-    """Pushes predicates through one graph; remembers what it has proved.
+    """Pushes predicates through one graph, and remembers proofs.
 
-    `goal` says what for: `LINEAGE`, or predicates `SUFFICIENT` for a replay.
+    `goal` is the purpose: `LINEAGE`, or predicates `SUFFICIENT` for a replay.
     """
 
     def __init__(self, graph: OperatorGraph, aggregates: str, goal: str = LINEAGE) -> None:
@@ -54,11 +54,11 @@ class Pushdown:
     def region(
         self, top: int, above: Expr, ends: Collection[int] = (), *, past_losses: bool = True
     ) -> Iterator[Visit]:
-        """Visit the region under `top`, consumers first; nodes in `ends` (but `top`) end it.
+        """Visit the region under `top`, consumers first; nodes in `ends` (except `top`) end it.
 
         Without `past_losses` it ends where precision is lost, too.
         """
-        # A replay must give nothing where there is nothing: no row is taken for granted.
+        # A replay of no rows must give no rows: no row is assumed to exist.
         pending = [(top, above, self._goal == LINEAGE)]
         while pending:
             node, predicate, seen = pending.pop()
@@ -76,7 +76,7 @@ class Pushdown:
     def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
         """Move one predicate through one operator.
 
-        If that loses precision, the predicate is tried that also says which columns are equal.
+        If that loses precision, tries the predicate together with the equalities of columns.
         """
         key = (node, above, witnessed)
         if key not in self._proved:
@@ -94,7 +94,7 @@ class Pushdown:
         )
 
     def context(self, node: int) -> Context:
-        """Where the operator stands."""
+        """The context of the operator."""
         inputs = tuple(self.graph.output(child) for child in self.graph.inputs(node))
         return Context(inputs, self.aggregates)
 
@@ -114,8 +114,8 @@ def rebind(predicate: Expr, binding: int) -> Expr:
 def row_selection(columns: Collection[Column]) -> Expr:
     """The row-selection predicate (the paper's F_row): every column equals the bound row's.
 
-    SQL does not compare maps; rows that differ in these alone are selected together.
-    Its params are of binding 0; what is found out with them holds for any (`rebind`).
+    SQL does not compare maps; rows that differ only in maps are selected together. Its params are
+    of binding 0; results with them hold for any binding (`rebind`).
     """
     return conjunction(
         *(
@@ -127,9 +127,9 @@ def row_selection(columns: Collection[Column]) -> Expr:
 
 
 def bound_rows(columns: Collection[Column], lookup: Expr) -> Expr:
-    """What the bound rows of a stored intermediate are known to satisfy.
+    """The predicate that the bound rows of a stored intermediate result are known to satisfy.
 
-    Their own values, and what the predicate that looks them up says without params.
+    It has their own values, and the conjuncts of the lookup predicate that have no params.
     """
     known = (term for term in conjuncts(lookup) if not params_of(term))
     return conjunction(row_selection(columns), *known)

@@ -1,4 +1,4 @@
-"""How the value sets of refinement are tied together, and where reducing them is exact."""
+"""The ties between the value sets of refinement, and the cases in which reduction is exact."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from symbolic.table import symbolic_table
 
 
 class Ties:
-    """Which value sets share which families of equal columns.
+    """The families of equal columns that value sets share.
 
-    `members` are the nodes with value sets, `families` the family's number by column id,
-    `conditions` what else must hold between the tuples of two sets.
+    `members` are the nodes with value sets. `families` has the family's number by column id.
+    `conditions` are further conditions between the tuples of two sets.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Ties:
         return self.pairs.get(_pair(one, other), ())
 
     def condition(self, one: int, other: int) -> Expr:
-        """What must hold between the tuples of two members, besides equal families."""
+        """The condition between the tuples of two members, in addition to equal families."""
         return self._conditions.get(_pair(one, other), TRUE)
 
     def _by_family(self, columns: Sequence[Column]) -> dict[int, list[Column]]:
@@ -71,7 +71,7 @@ class Ties:
         return found
 
     def columns(self, node: int, families: Sequence[int]) -> tuple[Column, ...]:
-        """A node's columns of these families, the first of each."""
+        """The node's first column of each of these families."""
         return tuple(self._columns[node][family][0] for family in families)
 
     def repeats(self, node: int) -> bool:
@@ -84,9 +84,10 @@ class Ties:
         )
 
     def facts(self, node: int) -> Expr:
-        """What is pushed up from a node: its tuples, for each partner, are in its value set.
+        """The facts pushed up from a node: for each partner, the node's tuples are in its value
+        set.
 
-        A tuple also by its components, for where only some of them can be said.
+        The components of a tuple are separate facts, too, in case only some can be expressed.
         """
         tuples = dict.fromkeys(families for pair, families in self.pairs.items() if node in pair)
         parts = [(family,) for families in tuples for family in families]
@@ -97,12 +98,11 @@ class Ties:
         return member(ParamSet(node, tuple(column.id for column in columns)), *columns)
 
     def join_tree(self, rows: Mapping[int, float]) -> tuple[list[int], bool]:
-        """The members, leaves of the join tree first; and whether there is such a tree.
+        """The members, leaves of the join tree first, and whether a join tree exists.
 
-        A spanning tree of greatest weight, the weights being how many families two
-        members share, is a join tree if there is one (Bernstein and Goodman 1981). Its
-        root is the member with the most rows: that one is read last, when all the others
-        can narrow it down.
+        Let the weight of two members be the number of families that they share. A spanning tree of
+        greatest weight is a join tree if there is one (Bernstein and Goodman 1981). Its root is the
+        member with the most rows: it is read last, when all others can narrow it down.
         """
         tree = self.spanning_tree()
         order: list[int] = []
@@ -140,12 +140,12 @@ def fully_reduced(
 ) -> frozenset[int]:
     """The scans whose reduced value sets select exactly the lineage.
 
-    These are the scans of a region of inner and semi joins under operators that lose
-    nothing, in which every condition either reads one scan, and is proved to follow from
-    that scan's predicate, or equates columns of two scans that the join tree ties
-    together, or is checked between the tuples of two neighbours in that tree. Reducing an
-    acyclic join along its tree leaves the rows of each table that are part of some result
-    row (Yannakakis 1981); `docs/soundness.md` has the rest.
+    They are the scans of a region of inner and semi joins under operators that lose nothing. Every
+    condition of the region must satisfy one of these: it reads one scan and is proved to follow
+    from that scan's predicate; it equates columns of two scans that the join tree ties together; it
+    is checked between the tuples of two neighbours in that tree. Reducing an acyclic join along its
+    tree leaves the rows of each table that are part of some result row (Yannakakis 1981);
+    `docs/soundness.md` has the rest.
     """
     exact: set[int] = set()
     for top in _tops_of_losses(graph, visits):
@@ -202,7 +202,8 @@ class _Region:
         )
 
     def _is_connected(self) -> bool:
-        """Whether no scan is joined with others unconditionally, unless some row is joined."""
+        """Whether no scan is joined with others unconditionally, or some joined row is known to
+        exist."""
         tree = self._ties.spanning_tree().subgraph(self.scans)
         return self._witnessed or len(self.scans) < 2 or nx.is_connected(tree)
 
@@ -231,7 +232,7 @@ class _Region:
         return term in conjuncts(self._ties.condition(*scans))
 
     def _follows(self, term: Expr) -> bool:
-        """Whether the own predicates of the scans that a term reads imply it."""
+        """Whether the predicates of the scans that a term reads imply the term."""
         scans = {self._scan_of[column] for column in column_ids(term)}
         with LOCK:
             encoder = Encoder()
@@ -244,7 +245,7 @@ class _Region:
             return prove(goal, encoder.assumptions) is Verdict.PROVED
 
     def _is_tied(self, one: int, other: int) -> bool:
-        """Whether each of two neighbours in the join tree is narrowed down by the other."""
+        """Whether two neighbours in the join tree narrow each other down."""
         if not {one, other} & self.scans:
             return True
         families = [f for f in self._ties.shared(one, other) if not self._pinned(one, other, f)]
@@ -253,7 +254,7 @@ class _Region:
         return self._narrows(one, other, families) and self._narrows(other, one, families)
 
     def _pinned(self, one: int, other: int, family: int) -> bool:
-        """Whether the target gives both sides of a tie the same value."""
+        """Whether the target gives both sides of an equality the same value."""
         (left,), (right,) = (self._ties.columns(node, [family]) for node in (one, other))
         return {one, other} <= self.scans and self._follows(same(left, right))
 

@@ -1,19 +1,18 @@
 """Iterative refinement: lineage from the sources alone (the paper's Section 6, Algorithm 3).
 
 1. The target's row-selection predicate is pushed down without storing anything.
-2. For every scan the *value sets* of the columns that tie it to other scans are pushed
-   up as predicates ``(columns) IN values of the scan`` (`pushdown.verify.lift`).
-3. The target's predicate is pushed down again, together with what was pushed up. Where
-   it reaches a scan it says which tuples of that scan's columns must be in the value
-   sets of others.
+2. For every scan the *value sets* of the columns that join it to other scans are pushed up as
+   predicates ``(columns) IN values of the scan`` (`pushdown.verify.lift`).
+3. The target's predicate is pushed down again, together with the facts that were pushed up. At a
+   scan it says which tuples of that scan's columns must be in the value sets of other scans.
 4. At question time the value sets are computed and narrowed down until they are stable
    (`predtrace.engines.sql.refining`).
 
-A value set is a set of tuples, one component for each family of equal columns that ties
-two scans, so that joins on composite keys lose nothing. Besides the scans, a GROUP BY
-whose aggregates the target pins (``HAVING count(*) = :n``) has a value set: its result,
-replayed. When the scans are joined without cycles, two passes over the value sets leave
-exactly the rows that join (Yannakakis 1981): then the answer is called precise.
+A value set is a set of tuples with one component for each family of equal columns that joins two
+scans, so that joins on composite keys lose nothing. A GROUP BY whose aggregates the target pins
+(``HAVING count(*) = :n``) has a value set, too: its replayed result. If the scans are joined
+without cycles, two passes over the value sets leave exactly the rows that join (Yannakakis 1981),
+and the answer is labelled precise.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from symbolic.expr import (
 def infer_refinement(
     graph: OperatorGraph, aggregates: str, rows: Mapping[int, float] | None = None
 ) -> RefinedPlan:
-    """Infer how to refine a target's lineage. `rows` gives row counts of scans by node."""
+    """Infer how to refine a target's lineage. `rows` has the row counts of scans by node."""
     return _Refinement(graph, aggregates, rows or {}).run()
 
 
@@ -96,7 +95,8 @@ class _Refinement:
         )
 
     def _has_set(self, visit: Visit) -> bool:
-        """Whether the node is a scan, or a GROUP BY that only its result can narrow down."""
+        """Whether the node is a scan, or a GROUP BY that can only be narrowed down by its
+        result."""
         operator = self._graph[visit.node]
         if isinstance(operator, Scan):
             return True

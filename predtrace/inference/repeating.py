@@ -1,10 +1,10 @@
-"""Which operators give the same rows again when they are run again, and on what that depends.
+"""The operators that another run repeats, and the conditions under which it does.
 
-A limit repeats where no rows that differ tie at its cut. Adding floating-point numbers depends
-on the order of the rows, unless they are integers whose absolute values add up to at most
-`EXACT_INTEGERS`: then every partial sum is an integer that a double holds exactly. `try_sum` of
+A limit repeats if no different rows tie at its cut. A sum of floating-point numbers depends on the
+order of the rows. It does not if they are integers whose absolute values add up to at most
+`EXACT_INTEGERS`: every partial sum is then an integer that a double holds exactly. `try_sum` of
 bigints is NULL if a partial sum leaves their range; none does if the absolute values add up to at
-most `GREATEST`. All of that is for the data to say: engines look before they replay.
+most `GREATEST`. All of this depends on the data: engines check it before they replay.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ GREATEST = 2**63 - 1
 
 
 def unrepeatable(graph: OperatorGraph, top: int, *, for_sure: bool = False) -> tuple[Operator, ...]:
-    """The operators under `top` whose results another run need not repeat.
+    """The operators under `top` whose results another run may not repeat.
 
-    With `for_sure` only those of which that is known; of the others the data say.
+    With `for_sure` only the operators for which this is certain; for the others it depends on the
+    data.
     """
     found = (graph[node] for node in graph.top_down(top))
     wanted = (Repeats.NEVER,) if for_sure else (Repeats.NEVER, Repeats.BY_DATA)
@@ -33,9 +34,10 @@ def unrepeatable(graph: OperatorGraph, top: int, *, for_sure: bool = False) -> t
 
 
 def summed_integers(operator: GroupBy) -> Iterator[tuple[AggregateCall, Expr, int]]:
-    """The aggregates that add integers in a way that their order may matter to.
+    """The aggregates that add integers in a way in which their order may matter.
 
-    With each the expression of these integers, and what their absolute values may add up to.
+    Each comes with the expression of these integers, and the bound on the sum of their absolute
+    values.
     """
     for aggregation in operator.aggregations:
         call = aggregation.call

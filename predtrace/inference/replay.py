@@ -1,9 +1,9 @@
 """Replay: intermediate results computed again from just enough of the sources.
 
-SEMANTICS section 4: every scan is restricted by a predicate that is *sufficient* for
-the rows that a lookup selects. The operators on top then give these rows as the full
-run gave them; rows that the lookup does not select may be missing or wrong, so the
-lookup is applied to what was computed again. `docs/soundness.md` has the argument.
+SEMANTICS section 4: every scan is restricted by a predicate that is *sufficient* for the rows that
+a lookup selects. The operators above then give these rows as the full run gave them. Rows that the
+lookup does not select may be missing or wrong, so the lookup is applied to the replayed rows.
+`docs/soundness.md` has the argument.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pushdown.readings import WHOLE
 from symbolic.expr import TRUE, Call, Column, Expr, conjunction, conjuncts
 
 _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
-"""Operators that optimizers move conditions of single tables through."""
+"""Operators through which optimizers move conditions on single tables."""
 
 
 def infer_replays(
     graph: OperatorGraph, plan: LineagePlan, rows: Mapping[int, float] | None = None
 ) -> tuple[Replay, ...]:
-    """For every intermediate of the plan, how to do without it.
+    """The replay of every intermediate result of the plan.
 
-    `rows` gives row counts of scans by node, to tell what pays off.
+    `rows` has the row counts of scans by node, to decide what pays off.
     """
     return tuple(_replay(graph, item, rows or {}) for item in plan.intermediates)
 
@@ -71,7 +71,7 @@ def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float])
 def sufficient(
     graph: OperatorGraph, top: int, lookup: Expr, binding: int = 0
 ) -> tuple[Restriction, ...]:
-    """What scans under `top` must keep so that its rows that satisfy `lookup` come out right."""
+    """The restrictions of scans under `top` that keep its rows which satisfy `lookup` right."""
     pushdown = Pushdown(graph, WHOLE, SUFFICIENT)
     return tuple(
         Restriction(visit.node, rebind(visit.above, binding))
@@ -81,9 +81,9 @@ def sufficient(
 
 
 def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
-    """What of a restriction the operators above the scan do not say themselves.
+    """The part of a restriction that the operators above the scan do not apply themselves.
 
-    Engines move these conditions to the scan; said twice they would be evaluated twice.
+    Engines move the operators' conditions to the scan; repeated, they would be evaluated twice.
     """
     said: set[Expr] = set()
     node = graph.parent(restriction.node)
@@ -96,9 +96,9 @@ def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
 def without_null_tests(predicate: Expr) -> Expr:
     """A restriction without its tests that a column is not NULL.
 
-    They come from join keys. The join drops such rows for nothing, while a scan that
-    tests them decodes the column of all its rows. More rows than a sufficient predicate
-    selects are as good.
+    These tests come from join keys. The join drops such rows at no cost, while a scan that tests
+    them decodes the column in all its rows. A replay may read more rows than its sufficient
+    predicate selects.
     """
     return conjunction(*(term for term in conjuncts(predicate) if not _is_null_test(term)))
 

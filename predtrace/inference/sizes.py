@@ -1,6 +1,6 @@
-"""Estimated sizes of intermediate results, to choose the smallest among equals.
+"""Estimated sizes of intermediate results, to choose the smallest suitable one.
 
-The leaves' row counts are Spark's own; above them stand the textbook guesses of `costs`.
+The row counts of the leaves are Spark's own; above them the textbook guesses of `costs` apply.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Sizes:
         return self._rows[node] * max(1.0, sum(width(column.type) for column in columns))
 
     def _inherit_bases(self, node: int) -> None:
-        """A column that only renames another one has that one's base table."""
+        """Let a column that only renames another column inherit its base table."""
         made = ids_of(self._graph.output(node))
         made -= ids_of(sum(self._graph.input_columns(node), ()))
         for term in self._graph[node].equalities:
@@ -71,7 +71,7 @@ class Sizes:
         return self._scan_rows.get(scan, DEFAULT_ROWS)
 
     def groups(self, rows: float, keys: Sequence[Expr]) -> float:
-        """As many as half of the rows, or of those of the table of a key."""
+        """The number of groups: half of the rows, or half of the rows of a key's table."""
         if not keys:
             return 1.0
         bases = [

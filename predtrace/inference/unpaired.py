@@ -1,9 +1,9 @@
-"""Subqueries in the condition of an outer or anti join, which are asked of pairs of rows.
+"""Subqueries in the condition of an outer or anti join: they are defined on pairs of rows.
 
-A row that found no partner is no pair: what its subqueries match contributes nothing
-(semantics.md section 2). The plan computes such a subquery once a row of the side that it reads,
-below the join, where a row does not know yet whether it will find a partner. On a side whose rows
-are kept, the answers for the subquery's scans are therefore supersets.
+A row without a partner is not a pair, so the matches of its subqueries contribute nothing (section
+2 of semantics.md). The plan computes such a subquery once for each row of the side that it reads,
+below the join, where it is not known yet whether the row will find a partner. If that side is
+preserved, the answers for the subquery's scans are therefore supersets.
 
 A subquery that the pipeline computes before the join (in a SELECT list, say) belongs to the row,
 with or without a partner: a projection then stands between it and the join.
@@ -25,7 +25,7 @@ from pushdown.operators.joins import PRESERVED
 def with_unpaired_rows(
     graph: OperatorGraph, scans: Iterable[ScanLineage]
 ) -> tuple[ScanLineage, ...]:
-    """The scans, those as supersets that subqueries of rows without a partner read."""
+    """The scans; scans read by subqueries of rows without a partner become supersets."""
     reasons = {
         node: f"operator {join} ({type(graph[join]).__name__}): a subquery in its condition is "
         "asked of a row before the row has a partner"
@@ -41,7 +41,7 @@ def with_unpaired_rows(
 
 
 def _asked_of_pairs(graph: OperatorGraph) -> Iterator[tuple[int, int]]:
-    """Every join with the subqueries in its condition that are asked of kept rows."""
+    """Every join with the subqueries in its condition that read rows of a preserved side."""
     for join in graph.operators():
         for child in _kept(join):
             operator = graph[child]
@@ -51,7 +51,7 @@ def _asked_of_pairs(graph: OperatorGraph) -> Iterator[tuple[int, int]]:
 
 
 def _kept(join: Operator) -> Iterator[int]:
-    """The inputs whose rows come out without a partner."""
+    """The inputs whose rows also leave the join without a partner."""
     if isinstance(join, OuterJoin):
         pairs = zip(join.inputs, PRESERVED[join.kind], strict=True)
         yield from (child for child, kept in pairs if kept)

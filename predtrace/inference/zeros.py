@@ -1,8 +1,8 @@
-"""Bound rows that a look-up tells apart by the sign of a zero, and what they bind does not.
+"""Bound rows that a lookup distinguishes by the sign of a zero, while predicates below do not.
 
-An intermediate's rows are looked up by a predicate that may tell 0.0 from -0.0, as
-``CAST(x AS STRING) <=> :s`` does. What they bind below is found by comparing, to which both
-zeros are one value: rows of the other zero are found, too. Such answers are supersets.
+The predicate that looks up rows of an intermediate result may distinguish 0.0 from -0.0, as
+``CAST(x AS STRING) <=> :s`` does. Predicates below compare the bound values, and to a comparison
+both zeros are one value: rows with the other zero are found, too. Such answers are supersets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REASON = (
 def with_blurred_zeros(
     graph: OperatorGraph, scans: Iterable[ScanLineage], intermediates: Iterable[Intermediate]
 ) -> tuple[ScanLineage, ...]:
-    """The scans, those as supersets that rows of the other zero may be found in."""
+    """The scans; scans in which rows with the other zero may be found become supersets."""
     told: dict[int, frozenset[int]] = {}
     blurred: set[int] = set()
     for item in sorted(intermediates, key=lambda item: item.binding):
@@ -45,7 +45,7 @@ def with_blurred_zeros(
 
 
 def _normalised(graph: OperatorGraph, top: int) -> frozenset[int]:
-    """The columns of a node in which every zero is 0.0, as grouping and DISTINCT leave them."""
+    """The columns of a node in which every zero is 0.0, as after grouping or DISTINCT."""
     found: dict[int, frozenset[int]] = {}
     for node in reversed(graph.top_down(top)):
         below = frozenset[int]().union(*(found[child] for child in graph.inputs(node)))
@@ -65,13 +65,14 @@ def _normalised(graph: OperatorGraph, top: int) -> frozenset[int]:
 
 
 def _reads(predicate: Expr, binding: int, told: dict[int, frozenset[int]]) -> bool:
-    """Whether a predicate has params for columns that the binding's look-up tells apart."""
+    """Whether a predicate has params for columns that the binding's lookup distinguishes by
+    sign."""
     columns: Collection[int] = told.get(binding, ())
     return any(p.binding == binding and p.column in columns for p in params_of(predicate))
 
 
 def _told_apart(predicate: Expr) -> frozenset[int]:
-    """The floating-point columns by whose values' signs of zero a predicate may choose."""
+    """The floating-point columns whose sign of zero may decide a predicate."""
     return frozenset(
         column.id
         for term in conjuncts(predicate)

@@ -23,7 +23,7 @@ KEY_LIMIT = 2**63
 
 
 def volumes(lo: Ints, hi: Ints) -> Ints:
-    """How many cells each box holds; shape (boxes,)."""
+    """The number of cells in each box; shape (boxes,)."""
     volume: Ints = np.prod(hi - lo + 1, axis=1, dtype=np.int64)
     return volume
 
@@ -47,7 +47,7 @@ def expand(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
 
 
 def ravel(columns: Sequence[Ints], sizes: Sequence[int]) -> Ints:
-    """The row-major number of each cell, given its index on every axis, of which there is one.
+    """The row-major number of each cell, given its index on every axis; there is at least one axis.
 
     The product of `sizes` must fit a key.
     """
@@ -68,7 +68,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def sorted_unique(cells: Ints, sizes: Shape) -> Ints:
-    """The distinct rows of `cells` in lexicographic order; itself if it is that already."""
+    """The distinct rows of `cells` in lexicographic order; `cells` itself if it already is."""
     if len(cells) < 2:
         return cells
     if not sizes:

@@ -1,8 +1,8 @@
-"""Long columns of integers in chunks: any stretch is read without reading the rest.
+"""Long columns of integers in chunks: any stretch can be read without the rest.
 
-A chunk holds up to `CHUNK` values, as a column (see `ints`) or, where values follow one
-another, as runs: the first value and the length of each. The smaller one is taken. A
-directory at the front has the chunks' sizes, checksums, and least and greatest values.
+A chunk holds up to `CHUNK` values, as a column (see `ints`) or, for consecutive values, as runs:
+the first value and the length of each run. The smaller form is used. A directory at the front has
+the sizes, checksums, and least and greatest values of the chunks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from predtrace.packed.boxes import Flags, Ints
 from predtrace.packed.ints import CONSTANT, STYLES, Reader, read_ints, varint, write_ints
 
 CHUNK = 1 << 16
-"""Values of a chunk: few enough to read one for a single value, many enough to be packed well."""
+"""Values of a chunk: few enough to read a chunk for one value, enough to be packed well."""
 
 VALUES, RUNS = 0, 1
 _TRIED = 4
@@ -48,7 +48,7 @@ def write_column(values: Ints) -> bytes:
 
 
 class ChunkedColumn:
-    """A column that `write_column` wrote, next in `reader`, which is moved behind it.
+    """A column that `write_column` wrote, read from `reader`, which moves to its end.
 
     Raises ArrayFormatError if the directory is truncated or damaged; so does reading a
     damaged chunk.
@@ -77,7 +77,7 @@ class ChunkedColumn:
         return self._count
 
     def stretch(self, start: int, stop: int) -> Ints:
-        """The values from `start` up to, but without, `stop`."""
+        """The values from `start` up to, but not including, `stop`."""
         numbers = range(start // CHUNK, -(-stop // CHUNK))
         if len(numbers) == 1:
             (number,) = numbers
@@ -116,7 +116,7 @@ class ChunkedColumn:
     def places_of(self, wanted: Ints) -> Ints:
         """The places of all values that are in `wanted`, which is sorted.
 
-        Chunks whose least and greatest value leave no room for any are not read.
+        Chunks whose least and greatest value exclude all of them are not read.
         """
         found = [
             np.flatnonzero(is_in(self._chunk(number), wanted)) + number * CHUNK
@@ -143,9 +143,9 @@ class ChunkedColumn:
 
 @contextmanager
 def in_parallel(tasks: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A ``map`` for so many tasks, on all processors if they are many.
+    """A ``map`` for so many tasks; many tasks use all processors.
 
-    numpy, zstd and checksums let other threads run while they work.
+    numpy, zstd and checksums release the interpreter while they work.
     """
     if tasks < _WORTH_THREADS:
         yield map
@@ -163,7 +163,7 @@ def is_in(values: Ints, wanted: Ints) -> Flags:
 
 
 class _Form(NamedTuple):
-    """How chunks are written: the styles of their values, or of the two columns of runs."""
+    """A form of chunks: the styles of their values, or of the two columns of runs."""
 
     values: tuple[int, ...] = STYLES
     starts: tuple[int, ...] = STYLES
@@ -174,7 +174,8 @@ _ANY = _Form()
 
 
 def _write_chunks(stretches: Sequence[Ints]) -> list[bytes]:
-    """The chunks in their smallest form; those of a long column as some of them are smallest."""
+    """The chunks in their smallest form; a long column uses the forms that are smallest for a few
+    chunks."""
     every = max(1, len(stretches) // _TRIED)
     tried = [_write_chunk(stretch, _ANY) for stretch in stretches[::every]]
     form = _common([form for _, form in tried])
@@ -188,7 +189,7 @@ def _write_chunks(stretches: Sequence[Ints]) -> list[bytes]:
 
 
 def _common(forms: Sequence[_Form]) -> _Form:
-    """All styles that the forms name, for each column; without any, every style will do."""
+    """All styles that the forms name, for each column; every style if they name none."""
     named = (
         {style for styles in column for style in styles if style != CONSTANT}
         for column in zip(*forms, strict=True)
@@ -197,7 +198,7 @@ def _common(forms: Sequence[_Form]) -> _Form:
 
 
 def _write_chunk(values: Ints, form: _Form) -> tuple[bytes, _Form]:
-    """The smallest way to write the values, of those that the form names."""
+    """The values written in the smallest way that the form allows."""
     found: list[tuple[bytes, _Form]] = []
     breaks = np.flatnonzero(values[1:] != values[:-1] + 1) + 1
     if form.starts and len(breaks) * 3 <= len(values):
@@ -226,7 +227,7 @@ def _read_values(reader: Reader, count: int) -> Ints:
     ends = np.cumsum(lengths)
     if not runs or int(ends[-1]) != count or int(lengths.min()) < 1:
         raise ArrayFormatError(f"{reader.where} is damaged: a chunk is too short; rebuild it")
-    # Steps of one, but from the last value of a run to the first of the next.
+    # Steps are one, except from the last value of a run to the first of the next.
     values: Ints = np.ones(count, np.int64)
     values[0] = firsts[0]
     values[ends[:-1]] = firsts[1:] - firsts[:-1] - lengths[:-1] + 1

@@ -1,15 +1,15 @@
-"""Columns of integers as few bytes: constants, offsets or differences, bit-packed or zstd.
+"""Columns of integers in few bytes: constants, offsets or differences, bit-packed or zstd.
 
-A column of known length n is one byte that says how it is written, then its content:
+A column of known length n is one byte for its style, then its content:
 
     constant     the value
     offsets      the least value; then value - least value, for every value
     differences  the first value and the least difference; then the rest, for every step
 
-Scalars are varints (7 bits a byte, the least significant first), zigzagged if they may be
-negative. The rest is packed at the width of the greatest (value t takes the bits t*w to
-t*w + w - 1 of a little-endian stream), or its bytes, plane by plane, compressed by zstd.
-The smallest of these is written.
+Scalars are varints (7 bits a byte, the least significant first), zigzagged if they may be negative.
+The rest is packed at the width of the greatest value (value t takes the bits t*w to t*w + w - 1 of
+a little-endian stream), or its bytes are compressed by zstd, plane by plane. The smallest of these
+is written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKED, PACKED_ZSTD, PLANES_ZSTD = 0, 4, 8
 _TRANSFORM, _PACKING = 3, 12
 
 STYLES = tuple(t | p for t in (DIFFERENCES, OFFSETS) for p in (PACKED, PACKED_ZSTD, PLANES_ZSTD))
-"""The ways to write a column that is not constant: a transform, and how the rest is packed."""
+"""The styles of a column that is not constant: a transform, and a packing of the rest."""
 
 _WORD = 64
 _WORTH_ZSTD = 24
@@ -39,11 +39,11 @@ _WORTH_ZSTD = 24
 
 _SMALL = 1 << 13
 _LEVELS = {True: 12, False: 3}
-"""zstd's level by whether the content is small."""
+"""zstd's levels, for small and for large content."""
 
 
 class Reader:
-    """A place in bytes. Raises ArrayFormatError, naming `where`, if read beyond their end."""
+    """A position in bytes. Raises ArrayFormatError, naming `where`, on a read beyond the end."""
 
     def __init__(self, data: bytes | memoryview, where: str) -> None:
         self.data = memoryview(data)
@@ -98,9 +98,9 @@ def signed(value: int) -> bytes:
 
 
 def write_ints(values: Ints, styles: Sequence[int] = STYLES) -> bytes:
-    """A column as bytes; its length is not among them. The first byte is its style.
+    """A column as bytes, without its length. The first byte is its style.
 
-    The smallest of some `styles` is written; a constant is one whatever they are.
+    The smallest of some `styles` is written; a constant column is always written as a constant.
     """
     if not len(values):
         return b""
@@ -198,7 +198,7 @@ def compress_bytes(content: bytes | memoryview) -> bytes:
 
 
 def decompress_bytes(reader: Reader, limit: int) -> memoryview:
-    """What `compress_bytes` compressed, if it is at most `limit` bytes."""
+    """The content that `compress_bytes` compressed, if it has at most `limit` bytes."""
     size = reader.varint()
     frame = reader.take(reader.varint())
     if size > limit:
@@ -260,7 +260,7 @@ def _lanes(values: Unsigned) -> Unsigned:
 
 
 def _places(lanes: int, width: int) -> Iterator[tuple[int, int, int]]:
-    """Each lane with the word that its bits begin in, and at which bit."""
+    """Each lane, with the word and the bit at which its bits begin."""
     for lane in range(lanes):
         word, shift = divmod(lane * width, _WORD)
         yield lane, word, shift

@@ -43,13 +43,13 @@ _KEY_BITS = 63
 
 
 class SortedPairs:
-    """The same look-up on pairs in memory: for indexes small enough to be turned round."""
+    """The same lookup on pairs in memory: for indexes that are small enough to be inverted."""
 
     def __init__(self, targets: Ints, ids: Ints) -> None:
         self._targets, self._ids = normalized(targets, ids)
 
     def rows_of(self, target_numbers: Ints) -> Ints:
-        """The ids of any of these targets, sorted, each once; of unknown targets there are none."""
+        """The ids of any of these targets, sorted, each once; unknown targets have none."""
         wanted = distinct(target_numbers.astype(np.int64))
         begins = np.searchsorted(self._targets, wanted, side="left")
         ends = np.searchsorted(self._targets, wanted, side="right")
@@ -57,10 +57,10 @@ class SortedPairs:
 
 
 class RowIndex:
-    """An index as it is stored; `build` makes one, `from_bytes` and `open` take one up.
+    """A stored index; `build` makes one, `from_bytes` and `open` read one.
 
-    Raises ArrayFormatError if the bytes are no index, are truncated, or of a newer version;
-    damaged chunks are noticed when they are read.
+    Raises ArrayFormatError if the bytes are not an index, are truncated, or of a newer version.
+    Damaged chunks are noticed when they are read.
     """
 
     def __init__(self, data: bytes | memoryview, where: str) -> None:
@@ -90,7 +90,7 @@ class RowIndex:
 
     @classmethod
     def of_normalized(cls, targets: Ints, ids: Ints) -> RowIndex:
-        """The index of pairs that `normalized` gave."""
+        """The index of pairs from `normalized`."""
         fresh = targets[1:] != targets[:-1]
         if len(ids) and bool(fresh.all()):
             numbers, starts = targets, np.arange(len(ids) + 1)
@@ -104,12 +104,12 @@ class RowIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, where: str = "row index") -> RowIndex:
-        """The index that `to_bytes` gave; `where` names it in errors."""
+        """The index from the bytes of `to_bytes`; `where` names it in errors."""
         return cls(data, where)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RowIndex:
-        """The index in a file, of which only what is asked for is read.
+        """The index in a file; only the parts asked for are read.
 
         Raises StoreError if it cannot be read.
         """
@@ -120,7 +120,7 @@ class RowIndex:
         return bytes(self._data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file, which appears as a whole.
+        """Write the index to a file, atomically.
 
         Raises StoreError if it cannot be written.
         """
@@ -135,7 +135,7 @@ class RowIndex:
         return len(self._data)
 
     def __len__(self) -> int:
-        """How many targets have ids."""
+        """The number of targets that have ids."""
         return len(self._targets)
 
     def targets(self) -> Ints:
@@ -143,7 +143,7 @@ class RowIndex:
         return self._targets.all()
 
     def rows_of(self, target_numbers: Ints) -> Ints:
-        """The ids of any of these targets, sorted, each once; of unknown targets there are none."""
+        """The ids of any of these targets, sorted, each once; unknown targets have none."""
         sets = self._sets_at(self._places_of(distinct(target_numbers.astype(np.int64))))
         ids = self._gathered(self._starts.take(sets), self._starts.take(sets + 1))
         return ids if len(sets) < 2 else distinct(ids)
@@ -171,9 +171,9 @@ class RowIndex:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def targets_of(self, ids: Ints) -> Ints:
-        """The targets that any of these ids led to, sorted.
+        """The targets of any of these ids, sorted.
 
-        Reads all chunks that may hold one of the ids; `inverse` is an index for that.
+        Reads all chunks that may hold one of the ids; `inverse` gives an index for such questions.
         """
         wanted = distinct(ids.astype(np.int64))
         places = self._ids.places_of(wanted)
@@ -197,7 +197,7 @@ class RowIndex:
         return RowIndex.build(ids, targets)
 
     def _places_of(self, wanted: Ints) -> Ints:
-        """The places of those of the wanted targets that have ids."""
+        """The places of the wanted targets that have ids."""
         if not len(wanted) or not len(self):
             return np.empty(0, np.int64)
         first = int(self._targets.take(np.zeros(1, np.int64))[0])
@@ -211,7 +211,7 @@ class RowIndex:
 
 
 def mapped(path: str | os.PathLike[str]) -> memoryview:
-    """A file's bytes, read when they are looked at.
+    """A file's bytes, read when they are accessed.
 
     Raises StoreError if it cannot be read, ArrayFormatError if it is empty.
     """
@@ -237,12 +237,13 @@ def normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
         return targets, ids
     greatest = int(targets.max())
     if greatest < _FEW_TARGETS and bool((ids[1:] > ids[:-1]).all()):
-        # Every id once, in order, as from a table that is read in order: a radix sort will do.
+        # Each id occurs once, in order, as from a table that is read in order: a radix sort
+        # suffices.
         order = np.argsort(targets.astype(np.uint16), kind="stable")
         return targets[order], ids[order]
     bits = int(ids.max()).bit_length()
     if greatest.bit_length() + bits < _KEY_BITS:
-        # One key: numpy sorts numbers much faster than it finds an order of them.
+        # One key: numpy sorts numbers much faster than it computes their order.
         key = targets << bits
         key |= ids
         if bool((key[1:] > key[:-1]).all()):
@@ -261,10 +262,10 @@ def normalized(targets: Ints, ids: Ints) -> tuple[Ints, Ints]:
 
 
 def _shared_once(starts: Ints, ids: Ints) -> tuple[Ints, Ints, Ints]:
-    """Every target's set number, the sets' starts, and their ids; equal sets once.
+    """The set number of each target, the starts of the sets, and their ids; equal sets once.
 
-    Without numbers, target n has set n: so it stays unless sharing saves half of the ids, and
-    sets are long enough for numbers to weigh little.
+    Without set numbers, target n has set n. This form is kept unless sharing saves half of the ids,
+    and sets are long enough for the numbers to weigh little.
     """
     alone = np.empty(0, np.int64), starts, ids
     if len(starts) < 3 or len(ids) < _WORTH_SHARING * len(starts):
@@ -293,7 +294,7 @@ def _may_share(starts: Ints, lengths: Ints, ids: Ints) -> bool:
 
 
 def _model_of_each(starts: Ints, lengths: Ints, ids: Ints) -> Ints:
-    """For every set the first set that equals it.
+    """For each set, the first set that equals it.
 
     Sets are grouped by length, first id and a sum of hashes, then compared in full.
     """
@@ -323,7 +324,7 @@ def _agree(columns: list[Ints], order: Ints) -> Flags:
 
 
 def _different(starts: Ints, lengths: Ints, ids: Ints, copies: Ints, models: Ints) -> Flags:
-    """Whether sets differ from their models, which are as long."""
+    """Whether sets differ from their models, which have the same lengths."""
     counts = lengths[copies]
     differ = ids[_spread(starts[copies], counts)] != ids[_spread(starts[models], counts)]
     differences: Flags = np.add.reduceat(differ, np.cumsum(counts) - counts) > 0

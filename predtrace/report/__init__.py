@@ -1,1 +1,1 @@
-"""What people read: explanations of plans and lineage answers, as text and as plain data."""
+"""Reports for people: explanations of plans and lineage answers, as text and as plain data."""

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class ScanAnswer(Protocol):
-    """What a report needs of one scan's lineage (see `predtrace.lineage.answer`)."""
+    """The part of one scan's lineage that a report needs (see `predtrace.lineage.answer`)."""
 
     name: str
     occurrence: int
 
     @property
     def paths(self) -> Sequence[str]:
-        """Where the source lies."""
+        """The paths of the source."""
 
     @property
     def label(self) -> str:
@@ -34,20 +34,20 @@ class ScanAnswer(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why the label is not ``precise``."""
+        """The reason why the label is not ``precise``."""
 
     def count(self) -> int:
         """The number of lineage rows."""
 
     def head(self, n: int, columns: Sequence[str] | None) -> pa.Table:
-        """Some n of the lineage rows."""
+        """Any n of the lineage rows."""
 
     def predicate_sql(self) -> str:
         """The lineage predicate, as SQL."""
 
 
 class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One scan's answer, evaluated: `rows` are its first rows, `seconds` what asking took."""
+    """One scan's evaluated answer: `rows` are its first rows, `seconds` is the time it took."""
 
     name: str
     label: str
@@ -60,7 +60,7 @@ class ScanReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole answer, evaluated for printing.
+    """A whole answer, evaluated to be printed.
 
     `missing` are the numbers of the targets (from 0) that are not in the output.
     """
@@ -125,7 +125,7 @@ class AnswerReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scan_label(name: str, occurrence: int, names: Sequence[str]) -> str:
-    """The table's name, with the occurrence if `names` (of all scans) has it repeatedly."""
+    """The table's name, with the occurrence if `names` (of all scans) repeats it."""
     return f"{name}[{occurrence}]" if list(names).count(name) > 1 else name
 
 

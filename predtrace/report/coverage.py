@@ -1,7 +1,7 @@
 """Writes `docs/coverage.md` from the registries: ``python -m predtrace.report.coverage``.
 
-What is supported is data (rules, function tables, translations, reasons for refusal);
-this page is nothing but that data, so it cannot promise what the code does not do.
+Support is data (rules, function tables, translations, reasons for refusal). The page shows only
+that data, so it cannot promise anything that the code does not do.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from symbolic.functions import AGGREGATES, FUNCTIONS, TRY_FORMS, Encoding
 _INTRODUCTION = """\
 # Coverage
 
-Generated from the registries by `make docs`; do not edit. What stands in no table here is
-refused by the front end with an error that names it and says where it stands in the query.
+Generated from the registries by `make docs`; do not edit. The front end refuses everything that
+these tables do not list, with an error that names it and its place in the query.
 
-A scan's label is `precise` where every operator between it and the output was proved exact, by
-rule or by storing an intermediate result; otherwise `superset`, and the answer names the operator.
+A scan's label is `precise` if every operator between it and the output was proved exact, by rule
+or by storing an intermediate result. Otherwise it is `superset`, and the answer names the operator.
 """
 _KNOWS = {
     Encoding.INTERPRETED: "meaning",
@@ -48,7 +48,7 @@ def coverage() -> str:
         ("Functions", _functions()),
         ("Cells of arrays", _cells()),
         ("Aggregate functions", _aggregates()),
-        ("Spark expressions that are read by themselves", _readers()),
+        ("Spark expressions with a reader of their own", _readers()),
         ("Spark expressions that are refused", _refused()),
     )
     parts = [_INTRODUCTION]

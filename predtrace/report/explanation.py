@@ -1,8 +1,8 @@
 """The explanation of a lineage plan: what `trace.explain()` shows.
 
-Per operator the predicate above and those below, the verdict and its reason; per stored
-intermediate the operator, the columns, why it is kept and how large it is; per scan the
-predicate that selects its lineage rows, and the label.
+For each operator it has the predicates above and below, the verdict and its reason. For each stored
+intermediate result it has the operator, the columns, why it is kept and how large it is. For each
+scan it has the predicate that selects its lineage rows, and the label.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Explanation:
-    """A plan to read: print it, show it in rich, or take `to_dict()`.
+    """A plan for people to read: print it, show it in rich, or call `to_dict()`.
 
-    `stored` are the intermediates of a job that ran by this plan, for their true sizes.
+    `stored` are the intermediate results of a job that ran by this plan, for their true sizes.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ def _scan_fields(scan: ScanLineage, predicate: str) -> list[tuple[str, str, str]
 
 
 def _sides(inputs: int) -> list[str]:
-    """What to call the predicates of an operator with so many inputs."""
+    """The headings for the predicates of an operator with so many inputs."""
     named: dict[int, list[str]] = {1: ["below"], 2: ["left", "right"]}
     return named.get(inputs) or [f"input {index + 1}" for index in range(inputs)]
 

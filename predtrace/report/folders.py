@@ -1,4 +1,4 @@
-"""Names of folders for names of scans, which are text from queries and records."""
+"""Safe folder names for the names of scans, which are text from queries and records."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 _PLAIN = frozenset("._-[]() ")
 _LONGEST = 100
-"""Bytes of a name; file systems take 255."""
+"""The most bytes of a name; file systems allow 255."""
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
-    """A folder's name for each, told apart also where case does not count.
+    """A folder name for each; the names differ even if case is ignored.
 
-    Letters, digits and some signs stay; whatever could lead elsewhere, or be hidden, does not.
+    Letters, digits and some signs stay. Characters that could lead elsewhere, or hide the folder,
+    do not.
     """
     found: list[str] = []
     taken: set[str] = set()

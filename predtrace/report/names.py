@@ -1,4 +1,4 @@
-"""Names and predicates as people read them: unambiguous, without column ids where possible."""
+"""Names and predicates for people: unambiguous, without column ids if possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def scan_name(scan: Scan, graph: OperatorGraph) -> str:
 
 
 class ColumnNames:
-    """Tells a graph's columns apart: ``n_name``, or ``n1.n_name`` where names repeat."""
+    """Unambiguous names of a graph's columns: ``n_name``, or ``n1.n_name`` if names repeat."""
 
     def __init__(self, graph: OperatorGraph) -> None:
         columns = {c.id: c for node in graph.top_down() for c in graph.output(node)}
@@ -44,7 +44,7 @@ class ColumnNames:
         return render(transform(expr, self._renamed))
 
     def predicate(self, expr: Expr) -> str:
-        """A predicate as text; row-selection predicates in short."""
+        """A predicate as text; row-selection predicates in a short form."""
         if expr == TRUE:
             return "every row"
         if expr == FALSE:
@@ -53,7 +53,7 @@ class ColumnNames:
         selected = [term for term in terms if _is_selection(term)]
         if len(selected) < 3:
             return self.expression(expr)
-        # `a <=> :a AND b <=> :b AND …` says no more than which columns must agree.
+        # `a <=> :a AND b <=> :b AND …` only says which columns must agree.
         rest = [self._grouped(term) for term in terms if not _is_selection(term)]
         return " AND ".join([self._selection(selected), *rest])
 

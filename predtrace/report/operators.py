@@ -38,9 +38,9 @@ Labeller = Callable[[Any, ColumnNames, OperatorGraph], str]
 
 
 def describe(operator: Operator, graph: OperatorGraph, names: ColumnNames | None = None) -> str:
-    """What an operator does, in one line, e.g. ``group by a: n = count(*)``.
+    """A line that says what an operator does, e.g. ``group by a: n = count(*)``.
 
-    `names` may be handed in by callers that describe many operators of one graph.
+    Callers that describe many operators of one graph may pass `names`.
     """
     return LABELS[type(operator)](operator, names or ColumnNames(graph), graph)
 
@@ -121,7 +121,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Intersect: lambda operator, names, graph: "intersect all" if operator.all else "intersect",
     Except: lambda operator, names, graph: "except all" if operator.all else "except",
 }
-"""Operator class to its line."""
+"""Operator class: the builder of its line."""
 
 
 def _on(kind: str, condition: Expr, names: ColumnNames) -> str:

@@ -25,7 +25,7 @@ def rows_data(table: pa.Table) -> dict[str, Any]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Python's values; text for dates and times before its year 1 or after its year 9999."""
+    """Python values; text for dates and times outside the years 1 to 9999."""
     try:
         values: list[Any] = column.to_pylist()
     except OverflowError:
@@ -47,7 +47,7 @@ def _value(scalar: pa.Scalar) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON has it: exact decimals, times and non-finite floats as text."""
+    """A value for JSON: exact decimals, times and non-finite floats become text."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, float) and not math.isfinite(value):
@@ -105,7 +105,7 @@ def rows_table(table: pa.Table, width: int) -> Group:
 
 
 def _fitting(widths: list[int], width: int) -> int:
-    """How many columns fit; at least one."""
+    """The number of columns that fit; at least one."""
     used = 0
     for count, column in enumerate(widths):
         used += column + _GAP

@@ -1,1 +1,1 @@
-"""Text to be shown: escaped, laid out, counted."""
+"""Text for people: escaped, laid out, counted."""

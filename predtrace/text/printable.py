@@ -1,7 +1,7 @@
-"""Text from data, names and paths as it may be shown: nothing in it steers a terminal.
+"""Text from data, names and paths in a form that is safe to show: nothing in it steers a terminal.
 
-Control characters (ANSI escapes begin with one), line breaks, and format characters (those
-that turn the direction of writing, or that are not seen) are written as escapes: ``\\x1b``.
+Control characters (ANSI escapes begin with one), line breaks, and format characters (which turn the
+direction of writing, or are invisible) are written as escapes: ``\\x1b``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import unicodedata
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories: control, format, surrogate, line and paragraph separator."""
 _JOINERS = "\u200c\u200d"
-"""Letters of some scripts, and emoji, are put together with these."""
+"""Joiners, with which some scripts and emoji combine characters."""
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with escapes for all characters that are not plain ones, but for those in `keep`."""
+    """The text with escapes for all characters that are not plain, except the characters in
+    `keep`."""
     if text.isprintable():
         return text
     return "".join(_escaped(char) if steers(char) and char not in keep else char for char in text)
@@ -27,7 +28,7 @@ def one_line(text: str) -> str:
 
 
 def steers(char: str) -> bool:
-    """Whether a terminal may do something else than show the character."""
+    """Whether a terminal may do anything but show the character."""
     return unicodedata.category(char) in _STEERING and char not in _JOINERS
 
 

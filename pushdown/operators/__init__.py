@@ -1,8 +1,7 @@
 """The operators of a pipeline: Table 2 of the PredTrace paper, spelled out, and SEMANTICS.
 
-A module a family has the structs of its operators and what they say of themselves, their traits.
-Its rules stand under the same name in `pushdown.rules`: they need Z3, which nobody should wait for
-who only reads a job.
+Each family has a module with the structs of its operators and their traits. The module of the same
+name in `pushdown.rules` has their rules. Rules need Z3, which reading a job should not import.
 """
 
 from __future__ import annotations

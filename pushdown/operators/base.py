@@ -1,11 +1,10 @@
-"""What every operator says of itself.
+"""The base of operators, with their traits.
 
 An operator is a frozen struct that names its inputs by node id and carries what SEMANTICS needs.
-Column ids are unique in a graph: an operator that computes a column makes a new id, one that
-passes a column on keeps it.
+Column ids are unique in a graph: an operator that computes a column makes a new id, and an operator
+that passes a column on keeps its id.
 
-All that is read of an operator elsewhere is an abstract member here: nothing is assumed of one
-that does not say.
+Every trait that other modules read is an abstract member here: there are no defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Ids = frozenset[int]
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where in the user's code an operator came from: the text, and its line if known."""
+    """The place in the user's code that an operator came from: the text, and its line if known."""
 
     text: str
     line: int | None = None
@@ -46,12 +45,12 @@ class Repeats(Enum):
 
     ALWAYS = "always"
     BY_DATA = "by data"
-    """That is for the data to say: engines look before they replay."""
+    """It depends on the data: engines check before they replay."""
     NEVER = "never"
 
 
 class Guesses(Protocol):
-    """What estimates of row counts may ask."""
+    """The guesses that estimates of row counts may use."""
 
     def scanned(self, scan: int) -> float:
         """The rows of a scan's source."""
@@ -98,22 +97,23 @@ class OperatorBase(
 
     @abstractmethod
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
-        """By output column: the input columns that its value is made of."""
+        """For each output column, the input columns that its value is made of."""
 
     @abstractmethod
     def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
-        """By input: the columns without which the `needed` output columns would be others.
+        """For each input, the columns that the `needed` output columns depend on.
 
-        The rows must be the same, too, and as many.
+        The rows must stay the same, too, equally often.
         """
 
     @abstractmethod
     def pruned(self, needed: Ids) -> Self:
-        """The operator without what it computes beside the `needed` output columns."""
+        """The operator, computing only the `needed` output columns."""
 
     @abstractmethod
     def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
-        """The types of values that it compares or sorts besides what its expressions say."""
+        """The types of values that it compares or sorts, in addition to comparisons in its
+        expressions."""
 
     @property
     @abstractmethod
@@ -123,19 +123,20 @@ class OperatorBase(
     @property
     @abstractmethod
     def keeps_apart(self) -> tuple[int, ...]:
-        """The inputs, by place, of which an output row is made of one row at most."""
+        """The inputs, by position, that give at most one row to each output row."""
 
     @property
     @abstractmethod
     def padded(self) -> tuple[int, ...]:
-        """The inputs, by place, whose columns are NULL in rows that are made of no row of theirs.
+        """The inputs, by position, whose columns are NULL in output rows made of none of their
+        rows.
 
-        That is about columns which the output has under the same ids.
+        This concerns columns that the output has under the same ids.
         """
 
     @abstractmethod
     def pins(self, *inputs: Columns) -> Ids:
-        """The output columns that must be pinned for precise pushdown, as a rule."""
+        """The output columns that usually must be pinned for precise pushdown."""
 
     @property
     @abstractmethod
@@ -144,7 +145,7 @@ class OperatorBase(
 
     @abstractmethod
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """How many rows come out of inputs with so many rows each: a guess."""
+        """A guess of the number of output rows, from the numbers of input rows."""
 
 
 class Leaf(OperatorBase, frozen=True, kw_only=True):
@@ -182,7 +183,7 @@ class OneInput(OperatorBase, frozen=True, kw_only=True):
 
 
 class SameColumns(OneInput, frozen=True, kw_only=True):
-    """An operator whose output has its input's columns, as they are."""
+    """An operator whose output has its input's columns, unchanged."""
 
     def output(self, *inputs: Columns) -> Columns:
         """The input's."""
@@ -193,7 +194,7 @@ class SameColumns(OneInput, frozen=True, kw_only=True):
         return itself(inputs[0])
 
     def pruned(self, needed: Ids) -> Self:
-        """It computes no column that could be left out."""
+        """The operator itself: it computes no column that could be left out."""
         return self
 
 
@@ -220,7 +221,7 @@ def ids_of(columns: Columns) -> Ids:
 
 
 def itself(columns: Columns) -> dict[int, Ids]:
-    """What columns are made of that are passed on: themselves."""
+    """The sources of columns that are passed on: the columns themselves."""
     return {column.id: frozenset((column.id,)) for column in columns}
 
 
@@ -230,7 +231,7 @@ def pruned_to(assignments: tuple[Assignment, ...], needed: Ids) -> tuple[Assignm
 
 
 def rebuilt(operator: Any, change: Callable[[Expr], Expr]) -> Any:
-    """The operator with all of its expressions and columns exchanged for what they become."""
+    """The operator with all of its expressions and columns replaced."""
     return msgspec.structs.replace(
         operator,
         **{name: _rebuilt(getattr(operator, name), change) for name in operator.__struct_fields__},

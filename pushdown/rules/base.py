@@ -1,4 +1,4 @@
-"""What a rule is: proposals for predicates below, and the meaning that they are judged by."""
+"""The rules of operators: proposals for predicates below, and the meaning that judges them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tables = Sequence[tuple[SymbolicRow, ...]]
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Where an operator stands: its inputs' columns, and how min and max are read."""
+    """The context of an operator: its inputs' columns, and the reading of min and max."""
 
     inputs: tuple[tuple[Column, ...], ...]
     aggregates: str = MINIMAL
@@ -41,7 +41,7 @@ Meaning = Callable[[Any, Tables, Encoder, Context], list[OutputRow]]
 
 
 class Proof(Enum):
-    """What of its input an operator's rule looks at, and how its obligations are made small."""
+    """What an operator's rule reads of its input; this decides how obligations are simplified."""
 
     GENERAL = "one proof, of arbitrary expressions, holds for all"
     CONDITION = "what the condition reads"
@@ -52,26 +52,25 @@ class Proof(Enum):
 class Rule(msgspec.Struct, frozen=True):
     """How predicates move through one operator class.
 
-    `propose(operator, above, context)` gives, for each input, candidate predicates for
-    the predicate above, simplest first. They are proposals: the solver decides.
-    `meaning(operator, tables, encoder, context)` gives the operator's output rows on
-    bounded symbolic tables of `bounds[i]` rows each, with their lineage;
-    `docs/soundness.md` argues per operator why these bounds are enough.
-    `lineage` is the operator's line of the table in SEMANTICS section 2, for people.
-    `proof` says what the rule looks at (`pushdown.simplification`).
-    `general` gives an operator, a predicate above and a context made of arbitrary
-    (uninterpreted) expressions of which every use of the rule is an instance: what the
-    solver proves of it once, it need not prove again (`docs/soundness.md`).
+    `propose(operator, above, context)` gives, for each input, candidate predicates for the
+    predicate above, simplest first. They are proposals: the solver decides.
+    `meaning(operator, tables, encoder, context)` gives the operator's output rows on bounded
+    symbolic tables of `bounds[i]` rows each, with their lineage; `docs/soundness.md` argues per
+    operator why these bounds are enough. `lineage` is the operator's line of the table in SEMANTICS
+    section 2, for people. `proof` says what the rule reads (`pushdown.simplification`). `general`
+    returns an operator, a predicate above and a context, made of arbitrary (uninterpreted)
+    expressions. Every use of the rule is an instance of it, so the solver proves it once
+    (`docs/soundness.md`).
 
-    The other two are for sources without stored results (SEMANTICS section 4).
-    `influence` is like `meaning`, for sufficient predicates: every output row that the
-    operator could give for some part of its input (its values as far as that part
-    matters being arbitrary), and as its lineage all input rows that have a say in
-    whether it is there and in its values. Without it, `meaning` has that property.
-    `propose_sufficient` proposes the predicates below for that; without it, `propose`.
-    `lift(operator, below, context)` proposes a predicate that every output row satisfies
-    whose lineage satisfies `below` (one predicate per input): the paper's pushup, its
-    Section 6.1. Its conjuncts are verified, and dropped, one by one.
+    The other members are for sources without stored results (SEMANTICS section 4). `influence` is
+    like `meaning`, for sufficient predicates. It gives every output row that the operator could
+    give for some part of its input; values that depend on the rest of the input are arbitrary. The
+    lineage of such a row is all input rows that affect whether the row exists, or its values.
+    Without `influence`, `meaning` has that property. `propose_sufficient` proposes the predicates
+    below for that; without it, `propose` does. `lift(operator, below, context)` proposes a
+    predicate that every output row satisfies whose lineage satisfies `below` (one predicate per
+    input): the paper's pushup, its Section 6.1. Its conjuncts are verified, and dropped, one by
+    one.
     """
 
     propose: Callable[[Any, Expr, Context], Proposals]

@@ -48,7 +48,7 @@ def attains(operator: GroupBy, context: Context) -> bool:
 
 
 def through_group_by(operator: GroupBy, above: Expr, context: Context) -> Proposals:
-    """F on the keys selects the group; where min and max are minimal, rows that attain them."""
+    """F on the keys selects the group; under the minimal reading it selects the attaining rows."""
     keys = tuple(key.column for key in operator.keys)
     group = simplify(
         substitute(restrict(above, keys), {key.column.id: key.value for key in operator.keys})
@@ -63,10 +63,10 @@ def through_group_by(operator: GroupBy, above: Expr, context: Context) -> Propos
 
 
 def _at_value(operator: GroupBy, aggregation: Aggregation, above: Expr) -> Expr:
-    """What F says of a row that attains the min or max: its argument stands for the result.
+    """F for a row that attains the min or max: its argument takes the place of the result.
 
-    A NULL result is attained by nothing, unless it is the only one: then all arguments in
-    the group are NULL, as it is, and the whole group counts.
+    No row attains a NULL result, unless it is the only result: then all arguments in the group are
+    NULL, too, and the whole group counts.
     """
     columns = [*(key.column for key in operator.keys), aggregation.column]
     (argument,) = aggregation.call.args
@@ -77,7 +77,7 @@ def _at_value(operator: GroupBy, aggregation: Aggregation, above: Expr) -> Expr:
 
 
 def _without_value(operator: GroupBy, above: Expr) -> Expr:
-    """What F says of a group whose results, and thus arguments, are all NULL: its rows count."""
+    """F for a group whose results, and thus arguments, are all NULL: its rows count."""
     results = [aggregation.column for aggregation in operator.aggregations]
     said = restrict(above, [*(key.column for key in operator.keys), *results])
     without = _substituted(operator, said, {c.id: Literal(None, c.type) for c in results})
@@ -90,12 +90,12 @@ def _substituted(operator: GroupBy, predicate: Expr, results: Mapping[int, Expr]
 
 
 def sufficient_group(operator: GroupBy, above: Expr, context: Context) -> Proposals:
-    """F on the keys: whole groups only, whatever the aggregates are."""
+    """F on the keys: only whole groups, whatever the aggregates are."""
     return through_group_by(operator, above, _whole(context))
 
 
 def lift_group(operator: GroupBy, below: tuple[Expr, ...], context: Context) -> Expr:
-    """What holds of the keys, and of the attained values."""
+    """The predicates on the keys, and on the attained values."""
     known = [same(key.column, key.value) for key in operator.keys]
     if attains(operator, context):
         known += [same(a.column, a.call.args[0]) for a in operator.aggregations]
@@ -106,7 +106,7 @@ def lift_group(operator: GroupBy, below: tuple[Expr, ...], context: Context) -> 
 def whole_groups(
     operator: GroupBy, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
-    """Groups whose aggregates may be anything, as they are over a part of the group."""
+    """Groups with arbitrary aggregates, since only a part of the group may be there."""
     return grouped(operator, tables, encoder, _whole(context))
 
 
@@ -117,11 +117,11 @@ def _whole(context: Context) -> Context:
 def grouped(
     operator: GroupBy, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
-    """One output row per group, seen from each of the group's lineage rows.
+    """One output row per group, considered from each of the group's lineage rows.
 
-    An aggregate's value is some function of the group's key: whatever the rest of the
-    (unbounded) group does to it, a group has one value. Grouping normalises floats, so
-    a key's output value only compares equal to the row's.
+    An aggregate's value is some function of the group's key: a group has one value, whatever the
+    rest of the (unbounded) group contributes. Grouping normalises floats, so a key's output value
+    compares equal to the row's value but may not be identical.
     """
     (table,) = tables
     if not operator.keys:
@@ -182,7 +182,7 @@ def _contributes(
         for aggregation, result in zip(operator.aggregations, results, strict=True)
     ]
     attained = [all_of(negate(r.null), equals) for r, equals in zip(results, agrees, strict=True)]
-    # Results are NULL where all arguments in the group are.
+    # Results are NULL if all arguments in the group are NULL.
     return any_of(*attained, all_of(*(result.null for result in results), *agrees))
 
 

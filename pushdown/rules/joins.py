@@ -31,7 +31,7 @@ from symbolic.logic import ALWAYS, NEVER, all_of, any_of, negate
 
 
 def through_inner_join(operator: Matching, above: Expr, context: Context) -> Proposals:
-    """F AND the join condition, said with each side's columns."""
+    """F AND the join condition, expressed with each side's columns."""
     both = conjunction(above, operator.condition)
     return tuple(onto(both, columns) for columns in context.inputs)
 
@@ -39,8 +39,8 @@ def through_inner_join(operator: Matching, above: Expr, context: Context) -> Pro
 def through_outer_join(operator: OuterJoin, above: Expr, context: Context) -> Proposals:
     """A side that may stand alone in the output cannot use the join condition alone.
 
-    Its second candidate says: it matches the pinned row of the other side, or that row
-    is padding (all of its pinned columns are NULL).
+    Its second candidate says that its row matches the pinned row of the other side, or that the
+    pinned row is padding (all of its pinned columns are NULL).
     """
     both = conjunction(above, operator.condition)
     left, right = context.inputs
@@ -80,7 +80,7 @@ def _pinned(predicate: Expr) -> Mapping[int, Expr]:
 
 
 def sufficient_outer(operator: OuterJoin, above: Expr, context: Context) -> Proposals:
-    """A side that may be padded keeps its partners of the rows that F may select."""
+    """A side that may be padded keeps the partners of the rows that F may select."""
     both = conjunction(above, operator.condition)
     return tuple(
         (restrict(above if alone else both, own),)
@@ -89,7 +89,7 @@ def sufficient_outer(operator: OuterJoin, above: Expr, context: Context) -> Prop
 
 
 def lift_join(operator: Matching, below: tuple[Expr, ...], context: Context) -> Expr:
-    """Both sides' predicates and the condition, said with the output's columns."""
+    """Both sides' predicates and the condition, expressed with the output's columns."""
     return restrict(conjunction(*below, operator.condition), operator.output(*context.inputs))
 
 

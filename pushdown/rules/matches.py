@@ -1,4 +1,4 @@
-"""Which rows of a left and a right input match: what their rules share."""
+"""The common part of the rules of operators that match left and right rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from symbolic.expr import Expr
 
 
 def onto(predicate: Expr, columns: Columns) -> tuple[Expr, ...]:
-    """The predicate said with `columns`; if need be with what it says of params alone."""
+    """The predicate expressed with `columns`; on request also its terms over params alone."""
     plain, full = restrictions(predicate, columns)
     return (plain,) if full == plain else (plain, full)
 

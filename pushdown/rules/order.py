@@ -1,4 +1,4 @@
-"""Rules of order, of how many rows of it, and of samples."""
+"""Rules of sorts, limits and samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def limited_rows(
 def any_rows(
     operator: Limit | Sample, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
-    """Any row may be chosen, and all rows have a say in which are."""
+    """Any row may be chosen, and all rows affect the choice."""
     everything = tuple(ALWAYS for _ in tables[0])
     return [OutputRow(row.exists, row.values, (everything,)) for row in tables[0]]
 

@@ -84,17 +84,17 @@ def distinct_rows(
 
 
 def lift_unchanged(operator: Any, below: tuple[Expr, ...], context: Context) -> Expr:
-    """What holds of the first input's rows holds of the output's."""
+    """Predicates on the first input's rows hold for the output's rows."""
     return below[0]
 
 
 def lift_filter(operator: Filter, below: tuple[Expr, ...], context: Context) -> Expr:
-    """The condition holds besides."""
+    """The predicate below, and the condition."""
     return conjunction(below[0], operator.condition)
 
 
 def lift_row_transform(operator: RowTransform, below: tuple[Expr, ...], context: Context) -> Expr:
-    """What can be said with the columns that are passed on or renamed."""
+    """The part that can be expressed with columns that are passed on or renamed."""
     renamed = [
         same(a.column, a.value)
         for a in operator.assignments
@@ -104,7 +104,7 @@ def lift_row_transform(operator: RowTransform, below: tuple[Expr, ...], context:
 
 
 def only(index: int, table: tuple[SymbolicRow, ...]) -> tuple[Any, ...]:
-    """Lineage that is the input row `index` alone."""
+    """Lineage that consists of the input row `index` alone."""
     return tuple(ALWAYS if other == index else NEVER for other in range(len(table)))
 
 
@@ -138,7 +138,7 @@ def _any_transform() -> tuple[RowTransform, Expr, Context]:
 def standing_for_equals(
     table: tuple[SymbolicRow, ...], columns: tuple[Column, ...], exists: list[Any]
 ) -> list[OutputRow]:
-    """Rows that are there if `exists` says so, each made of all that are equal to it."""
+    """Rows that exist as `exists` says, each made of all rows equal to it."""
     return [
         OutputRow(
             exists[index],

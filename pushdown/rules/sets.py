@@ -16,7 +16,7 @@ from symbolic.table import SymbolicRow
 def through_branches(
     operator: SetOperation, above: Expr, context: Context
 ) -> tuple[tuple[Expr, ...], ...]:
-    """F in the terms of each branch's columns."""
+    """F over the columns of each branch."""
     return tuple((in_branch(operator, above, index),) for index in range(len(operator.branches)))
 
 
@@ -46,7 +46,7 @@ def intersected(
 ) -> list[OutputRow]:
     """Left rows that have an equal right row; equal rows of both sides are lineage.
 
-    With ALL, how many copies come out changes, but not which values or their lineage.
+    With ALL the number of copies changes, but not the values or their lineage.
     """
     rows = []
     for row in tables[0]:
@@ -80,7 +80,7 @@ def subtracted(
 def may_be_subtracted(
     operator: Except, tables: Tables, encoder: Encoder, context: Context
 ) -> list[OutputRow]:
-    """Any left row may stay; all rows equal to it, on both sides, have a say in that."""
+    """Any left row may stay; all rows equal to it, on both sides, affect that."""
     rows = []
     for row in tables[0]:
         values = _output(operator.columns, operator.branches[0], row)
@@ -89,7 +89,7 @@ def may_be_subtracted(
 
 
 def lift_union(operator: Union_, below: tuple[Expr, ...], context: Context) -> Expr:
-    """One branch's predicate or another's."""
+    """The predicate of one branch or of another."""
     return disjunction(
         *(_lifted(operator, predicate, index) for index, predicate in enumerate(below))
     )
@@ -108,7 +108,7 @@ def lift_except(operator: Except, below: tuple[Expr, ...], context: Context) -> 
 
 
 def _lifted(operator: SetOperation, predicate: Expr, index: int) -> Expr:
-    """A branch's predicate, said with the output's columns."""
+    """A branch's predicate, expressed with the output's columns."""
     pairs = zip(operator.columns, operator.branches[index], strict=True)
     equal_columns = [same(column, source) for column, source in pairs]
     return restrict(conjunction(predicate, *equal_columns), operator.columns)

@@ -28,7 +28,7 @@ def through_mark_join(operator: MarkJoin, above: Expr, context: Context) -> Prop
 
 
 def through_scalar_subquery(operator: ScalarSubquery, above: Expr, context: Context) -> Proposals:
-    """F on the outer row; what F says of the value on the inner side, else all of it."""
+    """F on the outer row; on the inner side F's terms over the value, or else all rows."""
     left, right = context.inputs
     (value,) = right
     inner = restrict(substitute(above, {operator.column.id: value}), right)
@@ -144,7 +144,7 @@ def with_scalar(
 
 
 def _matches_of(operator: MarkJoin) -> Expr:
-    """What is true of an outer row and the inner rows that are its lineage."""
+    """The predicate that holds for an outer row and the inner rows in its lineage."""
     return operator.condition if operator.matches is None else operator.matches
 
 

@@ -1,9 +1,9 @@
-"""The function table: what every function of the IR means to the rest of the system.
+"""The function table: the facts about every function of the IR.
 
-One row per function id, in a module per family. How an engine spells a function, and where it
-is exact, stands in `predtrace/engines`; how Catalyst names it, in `predtrace/frontends/spark`;
-`tests/test_function_table.py` joins the tables. A function that has no row does not exist:
-front ends refuse it by name.
+It has one row per function id, in a module per family. `predtrace/engines` says how an engine
+spells a function, and where it is exact. `predtrace/frontends/spark` says how Catalyst names it.
+`tests/test_function_table.py` joins the tables. A function without a row does not exist: front ends
+refuse it by name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a row of the function table says: one struct for functions, one for aggregates.
+"""The rows of the function table: one struct for functions, one for aggregates.
 
-No fact has a default that could be wrong in silence: a row that leaves one out cannot be made.
+No fact has a default that could be silently wrong: a row cannot leave out a fact.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ import msgspec
 from symbolic.types import DataType
 
 STRICT_TEST = "strict test "
-"""Prefix of the ids of predicates that a proof makes up and that are NULL for NULL."""
+"""Prefix of the ids of made-up predicates in proofs that are NULL for NULL."""
 
 OF_COMPARED = " of what comparisons see"
-"""Suffix of such ids where the predicate is the same for values that are equal."""
+"""Suffix of such ids if the predicate gives the same result for equal values."""
 
 
 class Semantics(Enum):
-    """Whose function it is. The value is the prefix of the ids."""
+    """The semantics that a function belongs to. The value is the prefix of the ids."""
 
     SPARK = ""
     """Spark SQL's, under the settings of the job. Plain ids."""
 
 
 class Nulls(Enum):
-    """Where a function's result is NULL."""
+    """The cases in which a function's result is NULL."""
 
     PROPAGATES = "propagates"
-    """Where an argument is NULL, and perhaps elsewhere (a failed cast)."""
+    """If an argument is NULL, and perhaps in other cases (a failed cast)."""
     PROPAGATES_ONLY = "propagates only"
-    """Where an argument is NULL and nowhere else, under all settings."""
+    """If an argument is NULL and in no other case, under all settings."""
     ONLY_FROM_NULLS = "only from nulls"
-    """At most where an argument is NULL (AND)."""
+    """At most if an argument is NULL (AND)."""
     NEVER_NULL = "never null"
-    """Nowhere (IS NULL, <=>)."""
+    """Never (IS NULL, <=>)."""
     OWN = "own"
-    """By a rule of its own (CASE, COALESCE), or by one that nobody has stated."""
+    """By a rule of its own (CASE, COALESCE), or by a rule that is not stated."""
 
     @property
     def propagates(self) -> bool:
@@ -51,7 +51,7 @@ class Nulls(Enum):
 
 
 class Zeros(Enum):
-    """What 0.0 and -0.0, which comparisons take for one value, make of the result."""
+    """The results for 0.0 and -0.0, which comparisons treat as one value."""
 
     SAME = "same"
     """The same result."""
@@ -62,10 +62,10 @@ class Zeros(Enum):
 
 
 class Encoding(Enum):
-    """What the solver knows of a function."""
+    """The solver's knowledge of a function."""
 
     INTERPRETED = "interpreted"
-    """`symbolic.encode` gives its exact meaning."""
+    """`symbolic.encode` has its exact meaning."""
     UNINTERPRETED = "uninterpreted"
     """Only that equal arguments give equal results, and what `nulls` says."""
 
@@ -73,9 +73,9 @@ class Encoding(Enum):
 class Function(msgspec.Struct, frozen=True):
     """One deterministic function.
 
-    `type` is the result type that every call has; None if it differs between calls, or is
-    left to the front end to find out. `meaning` is a line for people. `try_of` names the
-    function that fails, or wraps, where this one is NULL.
+    `type` is the result type of every call; None if it differs between calls, or if the front end
+    determines it. `meaning` is a line for people. `try_of` names the function that fails, or wraps,
+    where this function is NULL.
     """
 
     id: str
@@ -89,16 +89,16 @@ class Function(msgspec.Struct, frozen=True):
 
 
 class Combines(Enum):
-    """What an aggregate does with the values of its group."""
+    """The way in which an aggregate combines the values of its group."""
 
     ATTAINS = "attains"
-    """It takes one of them: the rows that have it are a lineage of their own."""
+    """It takes one of them: the rows that have it are the minimal lineage."""
     COUNTS = "counts"
     """It counts them, or connects truth values."""
     ADDS = "adds"
     """It adds them up."""
     SORTS = "sorts"
-    """It sorts them and computes with those in the middle."""
+    """It sorts them and computes with the values in the middle."""
     COMPUTES = "computes"
     """It computes with all of them as floating-point numbers."""
 
@@ -106,8 +106,8 @@ class Combines(Enum):
 class Aggregate(msgspec.Struct, frozen=True):
     """One aggregate function that gives the same result for any order of exact values.
 
-    `never_null`: not even for no rows. `try_of` names the aggregate that fails where this one
-    is NULL: where that is may depend on the order of the rows.
+    `never_null`: not even for no rows. `try_of` names the aggregate that fails where this aggregate
+    is NULL; the order of the rows may decide whether it is.
     """
 
     id: str

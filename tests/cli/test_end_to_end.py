@@ -195,7 +195,9 @@ def test_explain(told: dict[str, str]) -> None:
 
 
 def test_a_query_that_spark_refuses(spark: SparkSession, tables: Path) -> None:
-    with pytest.raises(PredTraceError, match=r"q\.sql is no query that Spark accepts: .*nowhere"):
+    with pytest.raises(
+        PredTraceError, match=r"q\.sql is not a query that Spark accepts: .*nowhere"
+    ):
         query(spark, "SELECT * FROM nowhere", "q.sql")
     with pytest.raises(PredTraceError, match="holds no query"):
         query(spark, " ; ", "q.sql")

@@ -104,7 +104,7 @@ class Queries:
         self._spellings = spellings
 
     def telling_apart(self, numbered: bool) -> Queries:
-        """The same builder, which keeps targets apart or not."""
+        """The same builder, with targets kept apart or not."""
         return Queries(self.dialect, self._spellings, numbered)
 
     def bound_rows(

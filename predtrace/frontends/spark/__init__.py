@@ -1,7 +1,7 @@
-"""The Spark front end: a DataFrame or SQL text becomes an operator graph, and can be run split.
+"""The Spark front end: turns a DataFrame or SQL text into an operator graph, and runs it with cuts.
 
-`read_pipeline` is the entry, and `read_plan` that for analyzed plans. Nothing here imports pyspark
-before it is needed.
+`read_pipeline` is the entry point; `read_plan` is the entry point for analyzed plans. No module
+here imports pyspark before it is needed.
 """
 
 from __future__ import annotations

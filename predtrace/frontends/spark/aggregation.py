@@ -1,7 +1,7 @@
 """Aggregations: a Catalyst ``Aggregate`` as a GroupBy and, where needed, a RowTransform above.
 
-Catalyst computes results over aggregates and keys in one node. A GroupBy only groups:
-its output is the keys, then the aggregates; anything else is the RowTransform's work.
+Catalyst computes results over aggregates and keys in one node. A GroupBy only groups: its output is
+the keys, then the aggregates. A RowTransform computes everything else.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from symbolic.functions import AGGREGATES
 
 @dataclass
 class _Made:
-    """A column of the GroupBy: where it stands in Catalyst and its name and id there."""
+    """A column of the GroupBy: its node in Catalyst, with the name and id there."""
 
     node: Node
     column: Column
@@ -86,7 +86,7 @@ def translate_aggregate(translation: Translation, prepared: Prepared) -> Transla
 
 
 def _direct_names(results: Sequence[Node]) -> dict[Node, Node]:
-    """Expression that a result merely renames: the alias that does."""
+    """Maps each expression that a result only renames to the alias that renames it."""
     return {result.children[0]: result for result in results if result.cls == "Alias"}
 
 
@@ -131,7 +131,7 @@ def _key_of(split: _Split, node: Node) -> _Made | None:
         return None
     if node.cls == "Alias" or any(below.cls == "AggregateExpression" for below in node.walk()):
         return None
-    # Part of an expression with common parts: what it stands for is known in the whole alone.
+    # Part of an expression with common parts: only the whole expression says what it means.
     if node.cls == "CommonExpressionDef" or refers_outside(node):
         return None
     return split.keys.get(split.reader.read(node))
@@ -169,7 +169,7 @@ def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
         function=name,
         args=args,
         type=kind,
-        # Repetitions never change a minimum, and min/max have lineage rules of their own.
+        # Duplicates never change a minimum, and min/max have their own lineage rules.
         distinct=distinct and not AGGREGATES[name].attained,
         filter=reader.read(filters[0]) if filters else None,
     )
@@ -184,7 +184,7 @@ def _percentile(node: Node, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _plain_order(split: _Split, results: Sequence[Node]) -> list[tuple[Expr, _Made]] | None:
-    """The keys in the order of the results, if these are just all keys, then all aggregates."""
+    """The keys in the order of the results, if these are exactly all keys, then all aggregates."""
     made = [
         split.uses.get(r) or (split.uses.get(r.children[0]) if r.children else None)
         for r in results
@@ -204,7 +204,7 @@ def _plain_order(split: _Split, results: Sequence[Node]) -> list[tuple[Expr, _Ma
 
 
 def _named_by(results: Sequence[Node], group_by: GroupBy) -> GroupBy:
-    """The GroupBy with its columns called as the results that they are, one for one."""
+    """The GroupBy with its columns renamed to the results that they are, one for one."""
     columns = iter(results)
     return replace(
         group_by,

@@ -1,4 +1,4 @@
-"""Making Catalyst nodes: what running a split pipeline needs beyond the nodes that are there."""
+"""Builds the additional Catalyst nodes that a run with cuts needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Builder:
         return self.project([*items(plan.output()), column], plan)
 
     def distinct(self, plan: JavaObject) -> JavaObject:
-        """One of each set of equal rows."""
+        """The distinct rows of a plan."""
         return self._logical.Distinct(plan)
 
     def aggregate(
@@ -61,7 +61,7 @@ class Builder:
         )
 
     def joined(self, join: JavaObject, kind: JavaObject) -> JavaObject:
-        """The join, of another kind."""
+        """The same join with another kind."""
         return self._logical.Join(join.left(), join.right(), kind, join.condition(), join.hint())
 
     def blank(self, plan: JavaObject) -> JavaObject:
@@ -74,7 +74,7 @@ class Builder:
         return self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan)
 
     def call(self, function: str, *arguments: JavaObject) -> JavaObject:
-        """An expression of a class of Catalyst's, made of its arguments."""
+        """An expression of a class of Catalyst, with these arguments."""
         return getattr(self._expressions, function)(*arguments)
 
     def null(self, data_type: JavaObject) -> JavaObject:
@@ -86,8 +86,8 @@ class Builder:
     ) -> Any:
         """`stored` under the ids, names and order of `original`'s columns.
 
-        `names` tells the stored column of an expression id. A column that is not stored is
-        not needed above: a NULL holds its place, so that every reference still resolves.
+        `names` has the stored column of each expression id. A column that is not stored is not
+        needed above: a NULL takes its place, so that every reference still resolves.
         """
         found = {str(attribute.name()): attribute for attribute in items(stored.output())}
         return self.project(
@@ -105,7 +105,7 @@ class Builder:
         )
 
     def expression(self, node: Node, replaced: Mapping[Node, JavaObject]) -> JavaObject:
-        """The node's expression with the nodes in `replaced` exchanged."""
+        """The node's expression with the nodes in `replaced` replaced."""
         if node in replaced:
             return replaced[node]
         if not any(below in replaced for below in node.walk()):
@@ -138,5 +138,5 @@ class Builder:
 
 @functools.lru_cache(maxsize=4)
 def builder_in(jvm: Jvm) -> Builder:
-    """The builder of a JVM, made once: to find a class takes a call for each part of its name."""
+    """The builder of a JVM, made once: finding a class takes a call for each part of its name."""
     return Builder(jvm)

@@ -1,4 +1,4 @@
-"""Talking to Catalyst through py4j: singletons, Scala collections, and where a node came from.
+"""Access to Catalyst through py4j: singletons, Scala collections, and the origins of nodes.
 
 A call into the JVM takes a fifth of a millisecond, so plans travel as JSON
 (`tree`) and single calls fetch only what the JSON leaves out.
@@ -30,7 +30,7 @@ JavaObject = Any
 def singleton(jvm: Jvm, name: str) -> JavaObject:
     """The Scala object `name`, e.g. ``org.apache.spark.…optimizer.ReorderJoin``.
 
-    Finding it takes a dozen calls, so each is looked for once per JVM.
+    Finding it takes a dozen calls, so each object is looked up once per JVM.
     """
     loader = jvm.Thread.currentThread().getContextClassLoader()
     found = jvm.java.lang.Class.forName(f"{name}$", True, loader)
@@ -40,9 +40,9 @@ def singleton(jvm: Jvm, name: str) -> JavaObject:
 def read_json(handle: JavaObject) -> Any:
     """The JSON form (`TreeNode.jsonValue`) of a plan or expression, parsed.
 
-    It travels deflated. Texts longer than the 8 KB that py4j's end in the JVM writes at once
-    come in several packets, the second of which waits until the first one is acknowledged:
-    40 ms, since receivers delay that.
+    It travels compressed. py4j's end in the JVM writes 8 KB at once. Longer texts take several
+    packets, and the second packet waits until the first is acknowledged: 40 ms, since receivers
+    delay that.
     """
     return _fetched(handle, handle.jsonValue())
 
@@ -54,7 +54,7 @@ def read_strings(array: JavaObject) -> list[str]:
 
 
 def _fetched(handle: JavaObject, value: JavaObject) -> Any:
-    """What Jackson writes for a value in the JVM of `handle`."""
+    """The JSON that Jackson writes for a value in the JVM of `handle`."""
     jvm_json = _json_writer(handle._gateway_client)
     packed = jvm_json.buffer()
     jvm_json.mapper.writeValue(jvm_json.deflater(packed), value)
@@ -63,7 +63,7 @@ def _fetched(handle: JavaObject, value: JavaObject) -> Any:
 
 @dataclass(frozen=True)
 class _JsonWriter:
-    """What writes JSON in a JVM: Jackson's mapper, and the classes of two streams."""
+    """The writer of JSON in a JVM: Jackson's mapper, and the classes of two streams."""
 
     mapper: JavaObject
     buffer: Any
@@ -105,7 +105,7 @@ def class_name(value: JavaObject) -> str:
 
 
 def origin_of(handle: JavaObject) -> Origin | None:
-    """Where in the SQL text a plan or expression stands, if Catalyst knows."""
+    """The place of a plan or expression in the SQL text, if Catalyst knows it."""
     origin = handle.origin()
     if not origin.sqlText().isDefined():
         return None
@@ -116,7 +116,7 @@ def origin_of(handle: JavaObject) -> Origin | None:
 
 
 def place(handle: JavaObject) -> str:
-    """Where a node stands, as the end of an error message; empty if unknown."""
+    """The place of a node as the end of an error message; empty if unknown."""
     origin = origin_of(handle)
     if origin is None:
         return _call_site(handle)
@@ -133,7 +133,7 @@ def _call_site(handle: JavaObject) -> str:
         made = option(node.origin().pysparkErrorContext())
         if made is not None:
             return f" ({made._1()} at {made._2()})"
-        with suppress(Py4JError):  # what is no plan has no expressions
+        with suppress(Py4JError):  # only plans have expressions
             waiting += items(node.expressions())
         if node is not handle:
             waiting += items(node.children())

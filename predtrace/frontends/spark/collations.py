@@ -1,8 +1,7 @@
-"""Strings under a collation are refused: equal ones differ, so none stands for its equals.
+"""Refuses strings under a collation: equal strings may differ there.
 
-Lineage looks rows up by the values of others: a join's partner by its key, a group's members
-by the group's. Of Spark's collations only UTF8_BINARY, the default, keeps strings that differ
-apart.
+Lineage looks rows up by values of other rows: a join's partner by its key, a group's members by the
+group's key. Of Spark's collations only UTF8_BINARY, the default, keeps different strings apart.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _SHOWN_SQL = 160
 
 
 def collation_in(kind: t.DataType) -> str | None:
-    """The first collation in the type, nested ones included, that is not plain.
+    """The first collation in the type, also in nested types, that is not plain.
 
     >>> collation_in(t.Array(t.String("UTF8_LCASE")))
     'UTF8_LCASE'
@@ -39,7 +38,7 @@ def collation_in(kind: t.DataType) -> str | None:
 
 
 def value_type(node: Node, spark_type: Any) -> t.DataType:
-    """The type (in Spark's JSON form) of what an expression gives.
+    """The type (in Spark's JSON form) of an expression's value.
 
     Raises UnsupportedOperatorError for strings under a collation.
     """

@@ -1,4 +1,4 @@
-"""Spark's data types, as their JSON form gives them, as types of the IR."""
+"""Spark's data types, in their JSON form, as types of the IR."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _read(spark_type: Any, collations: _Collations, place: str) -> t.DataType:
     if match := _DECIMAL.fullmatch(name):
         return t.Decimal(int(match[1]), int(match[2]))
     if match := _TEXT.fullmatch(name):
-        # Inside of structs the type is plain, and the field tells the collation.
+        # Inside structs the type is plain, and the field has the collation.
         collation = match[1] or collations.get(place, "").rpartition(".")[2]
         return t.String(collation) if collation else t.STRING
     if _YEAR_MONTH.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Running a pipeline split at its intermediates, each stored as Parquet on the way."""
+"""Runs a pipeline with cuts: intermediate results are stored as Parquet on the way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUTPUT = "output"
 
 @dataclass(kw_only=True)
 class SparkRunResult(RunResult):
-    """What a run on Spark stored, and what is left to do."""
+    """The stored results of a run on Spark, and the remaining work."""
 
     run: Run
     late: Mapping[int, tuple[Column, ...]]
@@ -52,7 +52,7 @@ class SparkRunResult(RunResult):
 
 @dataclass
 class Run:
-    """One run of a pipeline into a folder: `given` is the pipeline as its user has it."""
+    """One run of a pipeline into a folder: `given` is the user's own DataFrame."""
 
     graph: OperatorGraph
     translation: Translation
@@ -65,9 +65,9 @@ class Run:
     def run(self, keep: str, keep_output: bool) -> SparkRunResult:
         """See `Pipeline.run`.
 
-        Inline intermediates are written deepest first; the rest of the plan then reads
-        the written files, so that nothing is computed twice. That holds inside
-        uncorrelated scalar subqueries, too.
+        Inline intermediate results are written deepest first. The rest of the plan then reads the
+        written files, so nothing is computed twice. This also holds inside uncorrelated scalar
+        subqueries.
         """
         if keep not in (INLINE, LATE):
             raise ValueError(f"keep is 'inline' or 'late', not {keep!r}")
@@ -99,7 +99,7 @@ class Run:
     def store_beside(
         self, node: int, columns: tuple[Column, ...], timings: dict[str, float]
     ) -> StoredResult:
-        """Compute and store an intermediate by itself, one of each set of the same rows."""
+        """Compute and store an intermediate result by itself, without identical rows."""
         with _timed(timings, f"intermediate {node}"):
             distinct = t.same_if_equal(column.type for column in columns)
             return self._writer.write(self._plan(node), columns, _folder_of(node), distinct)
@@ -157,8 +157,8 @@ class Run:
 
     @property
     def _untouched(self) -> bool:
-        # A plan that asks for the time runs in its normalised form, where the time is a
-        # constant: intermediates stored later then see the same one.
+        # A plan that reads the time runs in its normalised form, where the time is a constant: #
+        # intermediate results stored later then see the same time.
         return not self._relations and not self.time_dependent
 
 

@@ -1,7 +1,7 @@
 """Catalyst expressions as expressions of the IR.
 
-`functions_table.SCALAR` covers the plain functions; the readers here cover the
-expressions that are more than a function of their children.
+`functions_table.SCALAR` covers plain functions. The readers here cover expressions that are more
+than a function of their children.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Reader = Callable[["ExpressionReader", Node], Expr]
 class ExpressionReader:
     """Reads expressions over the columns in `scope` (by Catalyst's expression id).
 
-    `replaced` gives the column that stands for a node: an aggregate or group key above
-    its GroupBy, or a subquery that has become an operator below.
+    `replaced` has the column that stands for a node: an aggregate or group key above its GroupBy,
+    or a subquery that has become an operator below.
     """
 
     settings: EngineSettings
@@ -45,7 +45,7 @@ class ExpressionReader:
     _variables: dict[int, Variable] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expr:
-        """The expression; errors name what cannot be read and where it stands.
+        """The expression; errors name the part that cannot be read, and its place.
 
         Raises UnsupportedOperatorError or NonDeterministicError.
         """
@@ -66,14 +66,14 @@ class ExpressionReader:
         return tuple(self.read(child) for child in node.children)
 
     def asked(self, node: Node, function: str, args: tuple[Expr, ...]) -> Call:
-        """A call whose type and nullability Catalyst tells."""
+        """A call with the type and nullability that Catalyst states."""
         kind = value_type(node, json.loads(node.handle.dataType().json()))
         return Call(function, args, kind, bool(node.handle.nullable()))
 
     def in_mode(self, node: Node, function: str, kind: t.DataType) -> str:
-        """The function of this type that it is in the expression's evaluation mode.
+        """The function of this type for the expression's evaluation mode.
 
-        Refuses a mode (ANSI, legacy, try; decimals) that is not the session's.
+        Refuses a mode (ANSI, legacy, try; decimals) that differs from the session's.
         """
         holder = node.handle
         if "evalContext" in node.fields:
@@ -89,14 +89,17 @@ class ExpressionReader:
             )
         differs = isinstance(kind, t.Integer) or function == "cast"
         if mode != "TRY" or not differs or (self.settings.ansi and function != "sum"):
-            # In ANSI mode the plain function fails where try_… is NULL: they never differ in a
-            # pipeline that ran. But only of sums that do not fail is the order without effect.
+            # In ANSI mode the plain function fails where try_… is NULL, so they never differ in a
+            # pipeline # that ran. But the order of a sum's rows has no effect only if the sum does
+            # not fail.
             return function
-        # The others are NULL without ANSI mode where they fail in it, as they are in TRY mode.
+        # Without ANSI mode the other functions are NULL where they fail in ANSI mode, as in TRY
+        # mode.
         return TRY_FORMS.get(function, function)
 
     def check_captured(self, node: Node) -> None:
-        """Refuse what was made under other settings than are recorded (a DataFrame keeps them)."""
+        """Refuse an expression made under settings other than the recorded ones; DataFrames keep
+        them."""
         for name, (key, stated) in table.CAPTURED.items():
             if name in node.fields:
                 self._check_setting(node, key, stated[bool(node.fields[name])])
@@ -128,7 +131,7 @@ class ExpressionReader:
             )
 
     def _replacement(self, node: Node) -> Expr:
-        """See a runtime-replaceable function through its replacement, or refuse."""
+        """Read a runtime-replaceable function through its replacement, or refuse it."""
         if node.cls in table.UNSUPPORTED or node.cls in table.NON_DETERMINISTIC:
             raise refusal(node)
         if "replacement" in node.fields and len(node.children) == 1:
@@ -138,9 +141,9 @@ class ExpressionReader:
         raise refusal(node)
 
     def seen_through(self, node: Node) -> Expr:
-        """What Spark evaluates in place of a runtime-replaceable function, read."""
+        """The expression that Spark evaluates in place of a runtime-replaceable function."""
         tree = read_tree(node.handle.replacement())
-        # Its arguments stand there again, as other nodes of the same JVM expressions.
+        # The replacement has its arguments again, as other nodes for the same JVM expressions.
         for original in node.walk():
             if (column := self._stands_for(original)) is not None:
                 self._copies |= dict.fromkeys(_copies(original, tree), column)
@@ -165,7 +168,7 @@ def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
 
 
 def _place(node: Node) -> str:
-    """Where an expression stands, or the nearest around it of which that is known."""
+    """The place of an expression, or of the nearest enclosing expression whose place is known."""
     found = place(node.handle)
     while not found and node.above is not None:
         node = node.above
@@ -174,7 +177,7 @@ def _place(node: Node) -> str:
 
 
 def _shown_name(node: Node) -> str:
-    """What a user knows an expression as: a call of an evaluator is called by that's name."""
+    """The name by which a user knows an expression; for a call of an evaluator, the evaluator's."""
     if node.is_subquery:
         return "subquery"
     if node.cls in ("Invoke", "StaticInvoke"):
@@ -186,7 +189,7 @@ def _shown_name(node: Node) -> str:
 
 
 _EVALUATORS = {"StructsToJson": "to_json"}
-"""Functions that Spark puts a call of an evaluator for, whose name is another."""
+"""Functions that Spark replaces by a call of an evaluator with another name."""
 
 
 def _is_replaceable(node: Node) -> bool:
@@ -199,14 +202,14 @@ def _is_replaceable(node: Node) -> bool:
 
 
 def _copies(original: Node, tree: Node) -> Iterator[Node]:
-    """The nodes of another tree that are the same JVM expression."""
+    """The nodes of another tree for the same JVM expression."""
     for node in tree.walk():
         if node.cls == original.cls and node.handle.fastEquals(original.handle):
             yield node
 
 
 def made(function: str, *args: Expr) -> Call:
-    """A call of a function whose result type and NULLs the function table knows."""
+    """A call of a function; the function table has its result type and NULLs."""
     row = FUNCTIONS[function]
     assert row.type is not None, function
     nullable = not row.nulls.only_from_nulls or any(map(_may_be_null, args))
@@ -218,16 +221,16 @@ def _may_be_null(expr: Expr) -> bool:
 
 
 class Reads(NamedTuple):
-    """What a class becomes: a function of the table, if it does, and in words."""
+    """What a class is read as: a function of the table, if it is one, and a description."""
 
     function: str | None
     says: str
 
 
 READERS: dict[str, Reader] = {}
-"""Expression classes that are read by a function of their own."""
+"""Expression classes that have a reader of their own."""
 READS: dict[str, Reads] = {}
-"""What such a class becomes."""
+"""What each such class is read as."""
 
 
 def _reads(
@@ -254,7 +257,7 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
     if node.expr_id in reader.scope:
         return reader.scope[node.expr_id]
     raise UnsupportedOperatorError(
-        f"the column {node.name} comes from outside of its operator's input "
+        f"the column {node.name} comes from outside its operator's input "
         f"(metadata columns and some correlated subqueries do); select it by a plain join or "
         f"from a source{place(node.handle)}"
     )
@@ -292,7 +295,7 @@ def _cast(reader: ExpressionReader, node: Node) -> Expr:
     arg = reader.read(node.children[0])
     if arg.type == kind:
         return arg
-    # Text is read as a date or time alike in every mode, apart from failing.
+    # Every mode reads text as the same date or time, if it does not fail.
     parsed = isinstance(arg.type, t.String) and isinstance(kind, (t.Date, t.Timestamp))
     function = "cast" if parsed else reader.in_mode(node, "cast", kind)
     return Call(function, (arg,), kind, bool(node.handle.nullable()))
@@ -353,7 +356,7 @@ def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
     value = reader.read(node.children[0])
     calls = [part for part in walk(value) if isinstance(part, Call)]
     if all(FUNCTIONS[call.function].nulls.propagates for call in calls):
-        # Questions have NULL for a part that fails, and so for the whole.
+        # In questions a part that fails is NULL, and so is the whole.
         return value
     raise UnsupportedOperatorError(
         f"try_… around {' and '.join(sorted({call.function for call in calls}))} cannot be traced; "

@@ -23,16 +23,16 @@ class SparkFrontEnd(FrontEnd):
 
     @property
     def name(self) -> str:
-        """Of Spark."""
+        """``spark``."""
         return "spark"
 
     @property
     def takes(self) -> str:
-        """DataFrames and texts."""
+        """DataFrames and SQL text."""
         return "a Spark DataFrame or SQL text"
 
     def accepts(self, given: object) -> bool:
-        """Text and DataFrames, those of Spark Connect as well, which `read` refuses."""
+        """Accepts text and DataFrames, also of Spark Connect; `read` refuses the latter."""
         return isinstance(given, str) or hasattr(given, "_jdf") or hasattr(given, "sparkSession")
 
     def read(self, given: DataFrame | str, spark: SparkSession | None) -> SparkPipeline:
@@ -46,7 +46,7 @@ class SparkFrontEnd(FrontEnd):
     def read_output(self, job: Job, folder: Path, spark: SparkSession | None) -> DataFrame:
         """The stored output as a DataFrame of `spark`, else of the active session.
 
-        Its columns may be NULL by their schema.
+        Its columns are nullable by their schema.
         """
         spark = spark or active_session()
         if spark is None:
@@ -61,7 +61,7 @@ class SparkFrontEnd(FrontEnd):
         return read_output(spark, folder / stored.folder, stored.columns, names, is_ordered(graph))
 
     def is_readable(self, dataframe: DataFrame) -> bool:
-        """Whether the session of a DataFrame was not stopped."""
+        """Whether the session of a DataFrame is still running."""
         return is_running(dataframe.sparkSession)
 
 

@@ -1,8 +1,7 @@
-"""How Catalyst names the functions of the IR: one row per expression class.
+"""Catalyst's names for the functions of the IR: one row per expression class.
 
-Only classes whose arguments are exactly their children, in order, stand here; those
-with more to them are read by functions in `expressions`. Result types and NULL behaviour
-stand in the function table.
+The table has only classes whose arguments are exactly their children, in order. Functions in
+`expressions` read all other classes. The function table has result types and NULL behaviour.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import msgspec
 from symbolic.functions import Semantics
 
 SEMANTICS = Semantics.SPARK
-"""Whose functions Catalyst's expressions are."""
+"""The semantics of Catalyst's functions."""
 
 
 class CatalystClass(msgspec.Struct, frozen=True):
-    """What an expression class is: a function of the table, of the class's children in order.
+    """An expression class: a function of the table, applied to the class's children in order.
 
     `has_mode`: it has an evaluation mode (ANSI, legacy, TRY), which has to be the session's.
     """
@@ -56,7 +55,7 @@ SCALAR: dict[str, CatalystClass] = {
     "IntegralDivide": _moded("integer_divide"),
     "Remainder": _moded("remainder"),
     "Pmod": _moded("pmod"),
-    # Their result types are what a pattern says. What fails is NULL: they differ in failing.
+    # A pattern decides their result types. They are NULL where the others fail.
     "ToNumber": _plain("to_number"),
     "TryToNumber": _plain("to_number"),
     "UnaryMinus": _plain("negate"),
@@ -232,7 +231,7 @@ CAPTURED: dict[str, tuple[str, dict[bool, str]]] = {
     "followThreeValuedLogic": ("spark.sql.legacy.followThreeValuedLogicInArrayExists", _YES),
     "nullOnDivideByZero": ("spark.sql.legacy.statisticalAggregate", _NO),
 }
-"""Fields of expressions that hold what a setting was when they were made: its name and values."""
+"""Fields of expressions that hold a setting's value from their creation: its name and values."""
 
 NON_DETERMINISTIC = (
     "Rand",
@@ -248,4 +247,4 @@ NON_DETERMINISTIC = (
     "InputFileBlockLength",
     "CurrentBatchTimestamp",
 )
-"""Expression classes whose value another run need not repeat."""
+"""Expression classes whose value another run may not repeat."""

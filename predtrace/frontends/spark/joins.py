@@ -26,7 +26,7 @@ _OUTER_JOINS = {
     "LeftOuter": "left",
     "RightOuter": "right",
     "FullOuter": "full",
-    # At most one partner a row (else the query fails): made for scalar subqueries.
+    # Each row has at most one partner (else the query fails): made for scalar subqueries.
     "LeftSingle": "left",
 }
 
@@ -68,7 +68,7 @@ def _join(translation: Translation, prepared: Prepared) -> Translated:
 def _matches(
     translation: Translation, reader: ExpressionReader, right: Translated, condition: Expr
 ) -> Expr | None:
-    """NOT IN's comparisons without its NULL rule, beside what else the condition says."""
+    """The condition with NOT IN's comparisons in place of its NULL rule."""
     compared = translation.normalizer.compared
     equal = [
         reader.read(read_tree(compared[expr_id]))

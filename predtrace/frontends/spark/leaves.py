@@ -19,7 +19,7 @@ _WRAPPERS = ("SubqueryAlias", "View")
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf as the query names it: view and alias, and its number among all leaves."""
+    """A leaf by its names in the query, view and alias, and its number among all leaves."""
 
     number: int
     view: str | None
@@ -36,7 +36,7 @@ class Leaves:
     def take(self, expr_id: int) -> Leaf:
         """The next leaf with that first attribute (branches of a union may share ids).
 
-        A leaf that a rule has copied has no number of its own: refused.
+        Refuses a leaf that a rule copied, since the copy has no number of its own.
         """
         waiting = self.found.get(expr_id)
         if not waiting:
@@ -47,13 +47,13 @@ class Leaves:
         return waiting.popleft()
 
     def check_all_taken(self) -> None:
-        """Raise UnsupportedOperatorError for a leaf of the query that became no scan."""
+        """Raise UnsupportedOperatorError if a leaf of the query did not become a scan."""
         lost = [leaf for waiting in self.found.values() for leaf in waiting]
         if lost:
             name = lost[0].alias or lost[0].view or "a source"
             raise UnsupportedOperatorError(
-                f"{name} stands in the query, but not in the plan that Spark makes of it: rows of "
-                "it would be missing; write the part of the query that reads it as a join"
+                f"{name} is in the query, but not in the plan that Spark makes of it: its rows "
+                "would be missing; write the part of the query that reads it as a join"
             )
 
     def _add(self, node: Node, view: str | None, alias: str | None) -> None:
@@ -94,7 +94,7 @@ def _visit_from(node: Node, leaves: Leaves, subqueries: list[Node]) -> None:
 
 
 def _visit_wrapped(node: Node, leaves: Leaves) -> None:
-    """A chain of aliases and views: they name the leaf right below, else begin a block."""
+    """A chain of aliases and views: it names the leaf right below, else it begins a block."""
     alias = node.fields["identifier"]["name"] if node.cls == "SubqueryAlias" else None
     view: str | None = None
     inner = node
@@ -109,10 +109,11 @@ def _visit_wrapped(node: Node, leaves: Leaves) -> None:
 
 
 def _in_text_order(subqueries: list[Node]) -> list[Node]:
-    """By the place of their SELECT in the text; as they come when that is not known."""
+    """Sort subqueries by the place of their SELECT in the text; keep their order if it is
+    unknown."""
     if len(subqueries) < 2:
         return subqueries
-    # The expression's own place is no help: that of EXISTS is the whole WHERE condition.
+    # The expression's own place does not help: for EXISTS it is the whole WHERE condition.
     starts = [option(each.handle.plan().origin().startIndex()) for each in subqueries]
     if None in starts:
         return subqueries

@@ -72,7 +72,7 @@ def _array(node: Node, data: Any, java_type: Any, kind: t.Array) -> Call:
 
 
 def _text(value: Any, kind: t.DataType) -> str:
-    """A value inside of Catalyst as a ``Literal`` node shows it."""
+    """A value in Catalyst's internal form, as a ``Literal`` node shows it."""
     match kind:
         case t.Date():
             return (_EPOCH + dt.timedelta(days=value)).date().isoformat()

@@ -1,8 +1,8 @@
-"""CSV and JSON reads that give other rows or values when other columns are read.
+"""Refuses CSV and JSON reads whose rows or values depend on the columns that are read.
 
-Spark parses only the columns that a query needs, and a record counts as malformed if one of
-these cannot be parsed. Lineage reads other columns than the run did, so that such reads are
-refused. A missing or mistaken field is NULL in the default mode, whatever else is read.
+Spark parses only the columns that a query needs, and a record is malformed if one of these cannot
+be parsed. Lineage reads other columns than the run did, so such reads are refused. In the default
+mode a missing or malformed field is NULL, whichever columns are read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _COLUMN = "columnnameofcorruptrecord"
 
 
 def refuse_malformed(graph: OperatorGraph, sources: Iterable[Source], column: str) -> None:
-    """Raise UnsupportedOperatorError for a source whose reads are not repeatable so.
+    """Raise UnsupportedOperatorError if the reads of a source depend on the columns read.
 
-    `column` is the session's name of the column that holds malformed records.
+    `column` is the session's name for the column that holds malformed records.
     """
     needed = needed_columns(graph)
     for source in sources:

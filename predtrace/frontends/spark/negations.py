@@ -1,4 +1,4 @@
-"""NOT IN with subqueries: NOT brought next to IN, and what is compared."""
+"""NOT IN with subqueries: moves NOT next to IN, and records the comparisons."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from predtrace.frontends.spark.catalyst import JavaObject, Jvm, items
 from predtrace.frontends.spark.tree import Node, read_tree
 
 _CONNECTIVES = {"And": "Or", "Or": "And"}
-"""What a connective becomes when NOT moves through it."""
+"""The connective that replaces each connective when NOT moves through it."""
 
 
 def negate_inwards(plan: JavaObject, jvm: Jvm) -> JavaObject:
-    """``NOT (a IN (…) AND b)`` as ``a NOT IN (…) OR NOT b``, as Spark's optimizer has it.
+    """``NOT (a IN (…) AND b)`` as ``a NOT IN (…) OR NOT b``, the form of Spark's optimizer.
 
-    Where IN is NULL, Spark takes FALSE for it, and TRUE for what NOT IN is then. So the two
-    forms differ there, and the pipeline's result is the latter's.
+    If an IN is NULL, Spark evaluates a plain IN as FALSE, but an IN right under NOT as TRUE. So the
+    two forms differ there, and the pipeline's result is the result of the second form.
     """
     return _rebuilt(read_tree(plan), builder_in(jvm)) if _has_in(plan, jvm) else plan
 
@@ -24,8 +24,8 @@ def negate_inwards(plan: JavaObject, jvm: Jvm) -> JavaObject:
 def comparisons(plan: JavaObject, jvm: Jvm) -> dict[int, JavaObject]:
     """The comparisons of every NOT IN, by the expression id of the subquery's column.
 
-    A join that the NOT IN becomes has them with its NULL rule, ``a = b OR (a = b) IS NULL``;
-    of an EXISTS, that would be the subquery's own condition.
+    The join of a NOT IN has them with the NULL rule, ``a = b OR (a = b) IS NULL``. In the join of
+    an EXISTS such a term is the subquery's own condition.
     """
     if not _has_in(plan, jvm):
         return {}
@@ -64,7 +64,7 @@ def _rebuilt(node: Node, builder: Builder) -> JavaObject:
 
 
 def _outermost(expr: Node) -> list[Node]:
-    """The outermost NOTs that are to move, of an expression."""
+    """The outermost NOTs of an expression that have to move."""
     if _moves(expr):
         return [expr]
     return [found for child in expr.children for found in _outermost(child)]
@@ -79,7 +79,7 @@ def _moves(expr: Node) -> bool:
 
 
 def _negated(expr: Node, builder: Builder) -> JavaObject:
-    """The expression's negation, NOT as far inside as it goes."""
+    """The expression's negation, with NOT moved inwards as far as possible."""
     if expr.cls in _CONNECTIVES:
         left, right = (_negated(child, builder) for child in expr.children)
         return builder.call(_CONNECTIVES[expr.cls], left, right)
@@ -89,6 +89,6 @@ def _negated(expr: Node, builder: Builder) -> JavaObject:
 
 
 def _plain(expr: Node, builder: Builder) -> JavaObject:
-    """The expression with the NOTs inside of it moved."""
+    """The expression with the NOTs inside it moved."""
     moved = {found: _negated(found.children[0], builder) for found in _outermost(expr)}
     return builder.expression(expr, moved)

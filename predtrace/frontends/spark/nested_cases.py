@@ -1,6 +1,6 @@
-"""CASE in the ELSE of CASE, and so on: Spark takes exponentially long to hand such plans over.
+"""Refuses CASEs nested in each other's ELSE: Spark takes exponentially long to hand them over.
 
-The JSON form of a CASE has its ELSE twice, as a child and as a field.
+The JSON form of a CASE contains its ELSE twice, as a child and as a field.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WORDS = re.compile(r"\b(ELSE CASE WHEN|CASE WHEN|END)\b")
 
 
 def refuse_nested_cases(plan: JavaObject) -> None:
-    """Raise UnsupportedOperatorError for a plan whose tree could not be read in any time."""
+    """Raise UnsupportedOperatorError for a plan whose tree would take too long to read."""
     if nesting(str(plan.toString())) > _DEEPEST:
         raise UnsupportedOperatorError(
             f"a CASE in the ELSE of another, more than {_DEEPEST} of them in each other, cannot be "
@@ -24,7 +24,7 @@ def refuse_nested_cases(plan: JavaObject) -> None:
 
 
 def nesting(text: str) -> int:
-    """How many CASEs, at most, stand each in the ELSE of the one before, in a plan's text."""
+    """The greatest depth of CASEs nested in each other's ELSE in a plan's text."""
     deepest = 0
     around: list[int] = []
     for word in _WORDS.findall(text):

@@ -1,9 +1,9 @@
-"""Analyzed plans made plain: selected Catalyst rules that keep row lineage.
+"""Normalises analyzed plans by selected Catalyst rules that keep row lineage.
 
-The whole optimizer is not used: it merges scalar subqueries, drops joins and
-subqueries whose rows are lineage, and stops EXISTS at the first match. Some of the
-selected rules drop or copy what only lineage needs, too: a rule is not applied to a plan
-that would read other scans afterwards. `docs/soundness.md` has the argument for each rule.
+The whole optimizer is not used: it merges scalar subqueries, drops joins and subqueries whose rows
+are lineage, and stops EXISTS at the first match. Some of the selected rules may also drop or copy
+parts that only lineage needs. A rule is therefore not applied to a plan that would read other scans
+afterwards. `docs/soundness.md` has the argument for each rule.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from predtrace.frontends.spark.tree import Node, read_tree
 
 _TO_JOINS = "optimizer.RewritePredicateSubquery"
 AS_RUN = (
-    # CAST(c AS type) = constant becomes a condition on c. Around clock changes it is another
-    # one, and the one that the run's optimizer takes rows by.
+    # CAST(c AS type) = constant becomes a condition on c. Around clock changes the condition
+    # differs, # and the run's optimizer selects rows by the new one.
     "optimizer.UnwrapCastInBinaryComparison",
-    # A part of what is just made (`map(…)['k']`): no key that is NULL or there twice fails.
+    # Extracts a part of a value just made (`map(…)['k']`): NULL or duplicate keys then do not fail.
     "optimizer.SimplifyExtractValueOps",
 )
-"""Rules of the optimizer that give other values, in the run as well unless it excludes them."""
+"""Rules of the optimizer that change values; the run applies them, too, unless it excludes them."""
 Pass: TypeAlias = Callable[[JavaObject, Jvm], JavaObject]
 """A rule of our own: the plan after it."""
 
 FIRST_RULES = (
-    # Folds current_date and its like to one value, subqueries included, before any split.
+    # Folds current_date and the like to one value, also in subqueries, before any cut.
     "optimizer.ComputeCurrentTime",
 )
 RULES: tuple[str | Pass, ...] = (
@@ -53,8 +53,9 @@ RULES: tuple[str | Pass, ...] = (
     "optimizer.RewriteCorrelatedScalarSubquery",
     # NOT moves inwards to the IN below it: the next rule knows NOT IN by its own NOT.
     negate_inwards,
-    # What a join's condition says of one side becomes a filter on that side, where this does
-    # not change the pairs. The next rule knows NOT IN in filters only; it would lose its NULLs.
+    # Conjuncts of a join's condition that read one side become a filter on that side, if this does
+    # not # change the pairs. The next rule handles NOT IN only in filters; elsewhere it would lose
+    # its NULLs.
     "optimizer.PushPredicateThroughJoin",
     # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
     # joins: the condition matches the same inner rows.
@@ -63,8 +64,8 @@ RULES: tuple[str | Pass, ...] = (
     "optimizer.BooleanSimplification",
     # A filter commutes with what it is moved through: the same rows reach the output.
     "optimizer.PushDownPredicates",
-    # An outer join whose padded rows a filter above drops is an inner join: the same rows,
-    # and a padded row that goes nowhere is in no lineage.
+    # If a filter above drops the padded rows of an outer join, it is an inner join: the same rows,
+    # and # a padded row that is dropped is in no lineage.
     drop_padding,
     # Inner joins in an order that joins on conditions: the same tuples of rows.
     "optimizer.ReorderJoin",
@@ -78,8 +79,8 @@ _MAX_ROUNDS = 50
 class Normalizer:
     """Applies the rules in one JVM.
 
-    `excluded` has the rules that the session's optimizer does without (a list in a text);
-    `compared` the comparisons of the NOT INs that have become joins: see `comparisons`.
+    `excluded` is the session's list, as text, of excluded optimizer rules. `compared` has the
+    comparisons of the NOT INs that have become joins: see `comparisons`.
     """
 
     jvm: Jvm
@@ -87,11 +88,11 @@ class Normalizer:
     compared: dict[int, JavaObject] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
-        """Every reference to a CTE as a copy of its plan; copies get ids of their own."""
+        """Replace every reference to a CTE by a copy of its plan; copies get new ids."""
         return _inlining(self.jvm).apply(plan)
 
     def fold_time(self, plan: JavaObject) -> JavaObject:
-        """The plan with current_date, current_timestamp and their like as literals."""
+        """The plan with current_date, current_timestamp and the like as literals."""
         for name in FIRST_RULES:
             plan = self._rule(name).apply(plan)
         return plan
@@ -99,8 +100,8 @@ class Normalizer:
     def normalize(self, plan: JavaObject) -> JavaObject:
         """The rules in order, again until nothing changes.
 
-        Plans inside uncorrelated subquery expressions are left as they are; the
-        translation normalises each when it makes an operator of it.
+        Plans inside uncorrelated subquery expressions stay unchanged; the translation normalises
+        each when it turns it into an operator.
         """
         plan = self._settle_nested(plan)
         for _ in range(_MAX_ROUNDS):
@@ -117,8 +118,8 @@ class Normalizer:
     def _settle_nested(self, plan: JavaObject) -> JavaObject:
         """Normalise the subqueries that hold subqueries of their own, innermost first.
 
-        The rules that turn subqueries into joins look one level deep: they would take
-        an inner subquery for uncorrelated before its correlation is pulled up.
+        The rules that turn subqueries into joins look one level deep: before its correlation is
+        pulled up, they would treat an inner subquery as uncorrelated.
         """
         if not plan.subqueriesAll().size():
             return plan
@@ -142,7 +143,7 @@ class Normalizer:
         return builder.with_children(plan, children) if children else plan
 
     def _applied(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
-        """The plan after a rule; as it was if it would read other scans then."""
+        """The plan after a rule, or the unchanged plan if the result would read other scans."""
         if rule in AS_RUN and f"{CATALYST}.{rule}" in self.excluded:
             return plan
         if rule == _TO_JOINS:
@@ -157,7 +158,7 @@ class Normalizer:
         try:
             return rule(plan, self.jvm) if callable(rule) else self._rule(rule).apply(plan)
         except AnalysisException as error:
-            # Some queries are refused by Spark not when it reads them, but when it plans them.
+            # Spark refuses some queries only when it plans them, not when it reads them.
             raise UnsupportedOperatorError(f"Spark cannot run this query: {error}") from error
 
     def _rule(self, name: str) -> JavaObject:
@@ -170,13 +171,13 @@ def _inlining(jvm: Jvm) -> JavaObject:
 
 
 def _leaf_count(plan: JavaObject) -> int:
-    """How many leaves a plan has, those of subqueries at any depth included."""
+    """The number of leaves of a plan, including subqueries at any depth."""
     plans = [plan, *items(plan.subqueriesAll())]
     return sum(int(each.collectLeaves().size()) for each in plans)
 
 
 def _refuse_grouping_by_subqueries(plan: Node) -> None:
-    """Catalyst has such a key twice, and rewrites only one of the two."""
+    """Refuse a subquery in a grouping key: Catalyst has such a key twice and rewrites only one."""
     for node in plan.walk():
         keys = node.expressions("groupingExpressions") if node.cls == "Aggregate" else ()
         for expr in (below for key in keys for below in key.walk()):
@@ -188,7 +189,7 @@ def _refuse_grouping_by_subqueries(plan: Node) -> None:
 
 
 def _subqueries(plan: Node) -> Iterator[Node]:
-    """The subquery expressions of a plan, without those inside of them."""
+    """The subquery expressions of a plan, without nested ones."""
     for node in plan.walk():
         for root in node.all_expressions():
             yield from (expr for expr in root.walk() if expr.is_subquery)

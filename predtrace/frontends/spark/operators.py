@@ -1,4 +1,4 @@
-"""Catalyst plans as operators: the walk, and what is refused and why."""
+"""Catalyst plans as operators: the walk, and the refused nodes with reasons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNSUPPORTED: dict[str, str] = {
 """Plan node classes known to be refused, with the reason and the way out."""
 
 NON_DETERMINISTIC: dict[str, str] = {}
-"""Plan node classes whose rows another run need not repeat."""
+"""Plan node classes whose rows another run may not repeat."""
 
 
 def translate(translation: Translation, node: Node) -> Translated:

@@ -1,4 +1,4 @@
-"""Reading a stored output back as the pipeline would have given it."""
+"""Reads a stored output back as the pipeline would have given it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def stored_name(column: int) -> str:
 
 
 def stored_path(folder: Path) -> str:
-    """A local folder as Spark is to be given it, whatever the default file system."""
+    """The address of a local folder for Spark, independent of the default file system."""
     return f"file://{folder.resolve()}"
 
 
 def read_stored(spark: SparkSession, folder: Path, schema: Any = None) -> DataFrame:
     """The stored files of a folder, columns under their stored names.
 
-    Without a `schema` (in Spark's JSON form) a Spark job finds it out from a file.
+    Without a `schema` (in Spark's JSON form) a Spark job infers it from a file.
     """
     # Without globbing: a folder may be called a[1] or a*b.
     reader = spark.read.option("__globPaths__", "false")
@@ -47,10 +47,10 @@ def read_output(
     ordered: bool,
     schema: Any = None,
 ) -> DataFrame:
-    """The output stored in `folder`, with its names (repeated ones too), types and order.
+    """The output stored in `folder`, with its names (also repeated ones), types and order.
 
-    `ordered` restores the order the rows were written in, from file names and row numbers.
-    `schema` is that of the files, as in `read_stored`.
+    `ordered` restores the order in which the rows were written, from file names and row numbers.
+    `schema` is the schema of the files, as in `read_stored`.
     """
     from pyspark.sql import functions as f
 

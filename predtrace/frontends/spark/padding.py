@@ -1,4 +1,4 @@
-"""Outer joins whose padded rows no filter lets through."""
+"""Narrows outer joins whose padded rows are dropped by a filter."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _RULE = f"{CATALYST}.optimizer.EliminateOuterJoin"
 
 
 def drop_padding(plan: JavaObject, jvm: Jvm) -> JavaObject:
-    """Outer joins as narrower ones where the filter right above drops the padded rows.
+    """Turn outer joins into narrower joins if the filter right above drops the padded rows.
 
-    Catalyst's rule decides, but sees a filter and its join alone: below a projection or an
-    aggregation it drops the whole side of an outer join that gives no column, and with it a
+    Catalyst's rule decides, but is shown only a filter and its join. Below a projection or an
+    aggregation it would drop the whole side of an outer join that gives no column, and with it a
     scan that has lineage.
     """
     if singleton(jvm, _RULE).apply(plan).fastEquals(plan):

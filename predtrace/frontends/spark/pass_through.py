@@ -23,7 +23,8 @@ def finish(
     inputs: Sequence[Translated],
     added: tuple[tuple[int, Column], ...] = (),
 ) -> Translated:
-    """Add an operator that keeps its inputs' columns; those of subqueries are dropped again."""
+    """Add an operator that keeps its inputs' columns; the columns of subqueries are dropped
+    again."""
     node = translation.add(operator, build_of(translation, prepared), [i.node for i in inputs])
     passed = inputs[:1] if isinstance(operator, (ops.SemiJoin, ops.AntiJoin)) else inputs
     passed = inputs[:1] if isinstance(operator, ops.MarkJoin) else passed
@@ -46,7 +47,7 @@ def finish(
 
 
 def build_of(translation: Translation, prepared: Prepared) -> Build:
-    """How the operator of a plan node is built, its subqueries exchanged for columns."""
+    """The builder of a plan node's operator, with its subqueries replaced by columns."""
     if not prepared.attributes:
         return translation.same_node(prepared.node)
     builder = translation.builder

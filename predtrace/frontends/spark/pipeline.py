@@ -1,4 +1,4 @@
-"""A Spark pipeline that was read: its operator graph, and what it takes to run it split."""
+"""A Spark pipeline that was read: its operator graph, and everything needed to run it with cuts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class SparkPipeline(Pipeline):
     """A pipeline of a Spark session.
 
-    `query` is the SQL text if known, else Spark's analyzed plan, to read: without the ids
-    of its expressions. `dataframe` is the pipeline as the user gave it.
+    `query` is the SQL text if known, else Spark's analyzed plan for people, without the ids of its
+    expressions. `dataframe` is the pipeline as the user gave it.
     """
 
     front_end: str = "spark"
@@ -45,12 +45,12 @@ class SparkPipeline(Pipeline):
 
     @property
     def ordered(self) -> bool:
-        """Whether the output has an order that means something (ORDER BY at its top)."""
+        """Whether the order of the output means something (ORDER BY at its top)."""
         return is_ordered(self.graph)
 
     @property
     def call_sites(self) -> Mapping[int, Origin]:
-        """What Catalyst knows: places in SQL texts."""
+        """The places that Catalyst knows: places in SQL texts."""
         found = ((operator.id, operator.origin) for operator in self.graph.operators())
         return {node: origin for node, origin in found if origin is not None}
 
@@ -66,7 +66,7 @@ class SparkPipeline(Pipeline):
     def run(
         self, folder: Path, cuts: Sequence[Cut], keep: str = INLINE, keep_output: bool = True
     ) -> SparkRunResult:
-        """See `Pipeline.run`: inline, the run is split, and everything computed once."""
+        """See `Pipeline.run`: an inline run is split, and computes everything once."""
         return Run(
             self.graph,
             self.translation,

@@ -52,7 +52,7 @@ class _Reads:
 
 
 class _Pruned:
-    """A plan, of whose output the ids `needed` are read (None: all)."""
+    """A plan; the ids `needed` of its output are read (None: all)."""
 
     def __init__(self, tree: Node, needed: Ids | None, builder: Builder) -> None:
         self._builder = builder
@@ -73,7 +73,7 @@ class _Pruned:
 
     @cached_property
     def weighs(self) -> bool:
-        """Whether something is dropped that has lineage of its own."""
+        """Whether a dropped expression has lineage of its own."""
         dropped = (expr for reads in self._reads.values() for expr in reads.dropped)
         inner = (one for found in self._subqueries.values() for one in found.values())
         return any(map(_has_lineage, dropped)) or any(one.weighs for one in inner)
@@ -106,7 +106,7 @@ class _Pruned:
         return made[self._order[0]]
 
     def rebuilt(self) -> JavaObject:
-        """The plan with what is left."""
+        """The plan with the remaining expressions."""
         made: dict[Node, JavaObject] = {}
         for node in reversed(self._order):
             plan = self._with_expressions(node)
@@ -129,7 +129,7 @@ class _Pruned:
         return self._builder.with_expressions(node, replaced, reads.roots)
 
     def _branch(self, node: Node, child: Node, made: dict[Node, JavaObject]) -> JavaObject:
-        """An input; branches of a union are cut down alike, since they are fed by place."""
+        """An input; the branches of a union are all pruned alike, since they match by position."""
         plan = made.get(child, child.handle)
         needed = self._needs[node]
         if node.cls != "Union" or needed is None:
@@ -151,7 +151,7 @@ def _read_by(node: Node, needed: Ids | None) -> _Reads:
 
 
 def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids | None]:
-    """What a node reads of each input."""
+    """The ids that a node reads of each input."""
     if node.cls in _LISTS:
         return [_ids_in(reads.expressions)]
     if needed is not None and node.cls == "Union":
@@ -163,7 +163,7 @@ def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids
 
 
 def _needed_of(subquery: Node) -> Ids | None:
-    """What is read of a subquery's output: of EXISTS (SELECT …), nothing."""
+    """The ids that are read of a subquery's output: for EXISTS (SELECT …), none."""
     selects = subquery.cls == "Exists" and subquery.subplan().cls in _LISTS
     return frozenset() if selects else None
 
@@ -173,7 +173,7 @@ def _has_lineage(expr: Node) -> bool:
 
 
 def _ids_in(expressions: Iterable[Node]) -> Ids:
-    """The ids of all attributes that expressions read, in plans inside of them, too."""
+    """The ids of all attributes that expressions read, also in plans inside them."""
     return frozenset(
         id_ for root in expressions for node in root.walk() for id_ in _ids_of(node.fields)
     )

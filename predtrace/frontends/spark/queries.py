@@ -25,24 +25,25 @@ _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def register_tables(spark: SparkSession, folder: Path, query: str) -> list[str]:
-    """Make temp views of the tables in a folder that a query may mean; their names.
+    """Make temporary views of the tables in a folder that a query may mean; returns their names.
 
-    ``<name>.parquet`` (.csv, .json, .orc), a file or a folder, becomes the view `name`
-    if the name occurs in the query (others would cost time, and errors, for nothing).
-    CSV files have a header, and their types are inferred. Raises SourceError if there is
-    no table, two with one name, or one that Spark cannot read.
+    ``<name>.parquet`` (.csv, .json, .orc), a file or a folder, becomes the view `name` if the name
+    occurs in the query; other views would only cost time and cause errors. CSV files have a header,
+    and their types are inferred. Raises SourceError if there is no table, if two have one name, or
+    if Spark cannot read one.
     """
     found = tables_in(folder)
     wanted = {name: path for name, path in found.items() if name.casefold() in query.casefold()}
     for name, path in wanted.items():
         frame = _attempt(f"{path} cannot be read", _read, spark, path)
-        # The name is an identifier, never part of a text of SQL.
+        # The name is an identifier, never part of SQL text.
         _attempt(f"{name} cannot be a table's name", frame.createOrReplaceTempView, _quoted(name))
     return list(wanted)
 
 
 def tables_in(folder: Path) -> dict[str, Path]:
-    """The tables in a folder, by name. Raises SourceError if there is none, or two of a name."""
+    """The tables in a folder, by name. Raises SourceError if there is none, or if two share a
+    name."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.name[0] in "._" or path.suffix[1:] not in _READ_OPTIONS:
@@ -62,7 +63,7 @@ def tables_in(folder: Path) -> dict[str, Path]:
 
 
 def read_query(path: Path) -> str:
-    """The text of a file with one query. Raises PredTraceError if it is no text, or empty."""
+    """The text of a file with one query. Raises PredTraceError if it is empty or not text."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -74,7 +75,7 @@ def read_query(path: Path) -> str:
 def _statement(text: str, where: str) -> str:
     """A query without the semicolon after it. Raises PredTraceError if nothing is left."""
     statement = text.strip().rstrip(";").strip()
-    # Texts in quotes that look like comments stand beside something that is none.
+    # A quoted text that looks like a comment stands beside text that is not a comment.
     if not _COMMENTS.sub("", statement).strip("; \t\r\n"):
         raise PredTraceError(f"{where} holds no query; write one SELECT into it")
     return statement
@@ -83,7 +84,7 @@ def _statement(text: str, where: str) -> str:
 def query(spark: SparkSession, text: str, where: str) -> DataFrame:
     """The DataFrame of one SQL query. `where` names its file in errors."""
     statement = _statement(text, where)
-    problem = f"{where} is no query that Spark accepts"
+    problem = f"{where} is not a query that Spark accepts"
     frame: DataFrame = _attempt(problem, query_frame, spark, statement)
     return frame
 

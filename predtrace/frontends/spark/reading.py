@@ -1,4 +1,4 @@
-"""Reading a Spark pipeline: an analyzed plan of a session becomes an operator graph."""
+"""Reads a Spark pipeline: turns an analyzed plan of a session into an operator graph."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ def _read(
 
 
 def _to_read(plan: str) -> str:
-    """A plan's text without expression ids: ``k#12L`` is ``k``."""
+    """A plan's text without expression ids: ``k#12L`` becomes ``k``."""
     return "DataFrame: " + _EXPRESSION_ID.sub("", plan)
 
 
 def _number_scans(translation: Translation) -> None:
-    """Name the scans' sources; number the scans of each from 1 in plan order."""
+    """Name the sources of the scans; number the scans of each source from 1 in plan order."""
     scans = [operator for operator in translation.operators if isinstance(operator, Scan)]
     scans.sort(key=lambda scan: scan.occurrence)
     names = translation.book.names(scan.id for scan in scans)

@@ -1,4 +1,4 @@
-"""The registry of plan node translations: one small function a Catalyst class."""
+"""The registry of plan node translations: one small function per Catalyst class."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ DROPPED: dict[str, str] = {
 }
 """Node classes without which a plan means the same, dropped before it is translated: the reason."""
 BECOMES: dict[str, str] = {**dict.fromkeys(LIMITS, "Limit"), **DROPPED}
-"""For the coverage table: the operator that a node class becomes."""
+"""The operator that a node class becomes, for the coverage table."""
 KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit"}
-"""Node classes that pass columns on under their ids, and read only those in their expressions."""
+"""Node classes that pass columns on with their ids, and read only columns in their expressions."""
 
 
 def translates(

@@ -35,7 +35,7 @@ def _scan(translation: Translation, prepared: Prepared) -> Translated:
     scan = ops.Scan(
         id=translation.next_node,
         table=relation.name,
-        # Numbered when all scans are known: this one counts in plan order.
+        # Scans are numbered when all are known: occurrences count in plan order.
         occurrence=leaf.number,
         columns=columns,
         alias=leaf.alias,

@@ -1,4 +1,4 @@
-"""File relations at the leaves of a plan: what they are called and where they lie."""
+"""File relations at the leaves of a plan: their names and their files."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ REFUSED_LEAVES = {
     "StreamingRelation": "streaming sources are not traced; use a batch read",
     "StreamingRelationV2": "streaming sources are not traced; use a batch read",
 }
-"""Leaves that are refused: the reason and the way out."""
+"""Refused leaves, with the reason and the way out."""
 
 
 @dataclass(frozen=True)
 class FileRelation:
-    """What a leaf reads, before its snapshot is taken."""
+    """The files that a leaf reads, before their snapshot is taken."""
 
     name: str
     format: str
@@ -67,9 +67,9 @@ class FileRelation:
 
 
 def read_relation(node: Node, leaf: Leaf) -> FileRelation:
-    """What a ``LogicalRelation`` or version-2 relation reads.
+    """The files that a ``LogicalRelation`` or version-2 relation reads.
 
-    Raises UnsupportedOperatorError when it is not made of files of a known format.
+    Raises UnsupportedOperatorError if it is not made of files of a known format.
     """
     if node.cls == "LogicalRelation":
         return _version_1(node, leaf)
@@ -124,12 +124,12 @@ def _refusal(node: Node, why: str) -> UnsupportedOperatorError:
 def _roots(
     index: JavaObject, roots: tuple[str, ...], partition_columns: Sequence[str]
 ) -> tuple[str, ...]:
-    """The paths under which all files lie that Spark reads, and no others.
+    """The paths that contain all files that Spark reads, and no other files.
 
-    These are the `roots` that Spark was given, unless it leaves out files under them (those that
-    are not of a pattern or an age, or in a subfolder that is no partition), or reads hidden ones.
-    Then they are the files themselves. Raises SourceError if that cannot be said so, or a file is
-    read twice, whose rows could not be told apart.
+    These are the `roots` that Spark was given, unless it skips files under them (by a pattern, by
+    age, or in a subfolder that is not a partition) or reads hidden files. Then they are the files
+    themselves. Raises SourceError if no such paths exist, or if a file is read twice: its rows
+    could not be distinguished.
     """
     if any("://" in root for root in roots):
         return roots
@@ -166,7 +166,7 @@ def _files(roots: Sequence[str]) -> Iterable[SourceFile]:
 
 def _canonical(paths: JavaObject) -> tuple[str, ...]:
     """A Scala Seq of Hadoop paths without percent-encoding; local ones without a scheme."""
-    # Hadoop's own text of a path is not encoded. It holds no character 0, as no path does.
+    # Hadoop's own text of a path is not encoded. Like every path it has no character 0.
     texts = str(paths.mkString("\0")).split("\0") if paths.nonEmpty() else []
     return tuple(text.removeprefix("file:") for text in texts)
 
@@ -198,17 +198,17 @@ def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Files and how they are read: what makes a source."""
+    """Files and the way they are read: the identity of a source."""
 
     relation: FileRelation
     columns: tuple[tuple[str, DataType], ...]
 
 
 class SourceBook:
-    """The sources of one pipeline; every read of files is entered.
+    """The sources of one pipeline; every read of files is entered here.
 
-    Files that are read in several ways (with other options or another schema) are as many
-    sources, since their rows differ: ``x``, ``x (2)`` and so on, in plan order.
+    Files that are read in several ways (with other options or another schema) are several sources,
+    since their rows differ: ``x``, ``x (2)`` and so on, in plan order.
     """
 
     def __init__(self) -> None:
@@ -216,9 +216,9 @@ class SourceBook:
         self._sources: dict[str, tuple[_Reading, tuple[Column, ...]]] = {}
 
     def enter(self, scan: int, relation: FileRelation, columns: tuple[Column, ...]) -> None:
-        """Note what the scan of that id reads.
+        """Enter the files that the scan of that id reads.
 
-        Raises UnsupportedOperatorError for options that jobs are not read with.
+        Raises UnsupportedOperatorError for options that jobs do not support.
         """
         found = refusal(relation.format, dict(relation.options), relation.roots)
         if found is not None:
@@ -229,9 +229,9 @@ class SourceBook:
         self._reads[scan] = (_Reading(relation, declared), columns)
 
     def names(self, scans: Iterable[int]) -> dict[int, str]:
-        """The source of each of the scans, which are all, in plan order.
+        """The source of each scan; the scans are all scans, in plan order.
 
-        Raises SourceError when sources made of different files have the same name.
+        Raises SourceError if sources made of different files have the same name.
         """
         taken = {reading.relation.name for reading, _ in self._reads.values()}
         found: dict[_Reading, str] = {}
@@ -275,7 +275,7 @@ def _refuse_namesakes(relation: FileRelation, readings: Iterable[_Reading]) -> N
 
 
 def _free_name(name: str, wanted: Collection[str], used: Collection[str]) -> str:
-    """The name, with a number if a source has it: one that no source has or wants."""
+    """A name that no source has or will have: the name itself, or with a number if it is taken."""
     if name not in used:
         return name
     numbered = (f"{name} ({number})" for number in itertools.count(2))

@@ -1,4 +1,4 @@
-"""SQL texts: queries become DataFrames, and commands are refused before Spark would run them."""
+"""SQL texts: turns queries into DataFrames, and refuses commands before Spark can run them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 _COMMANDS = (
     f"{CATALYST}.plans.logical.Command",
-    # INSERT and its like, before the analyzer makes commands of them.
+    # INSERT and the like, before the analyzer turns them into commands.
     f"{CATALYST}.plans.logical.ParsedStatement",
     f"{CATALYST}.plans.logical.InsertIntoDir",
     # CALL, which the analyzer itself runs.
     f"{CATALYST}.plans.logical.ExecutableDuringAnalysis",
     # BEGIN … END.
     f"{CATALYST}.plans.logical.CompoundPlanStatement",
-    # Analyzing it runs what the text says.
+    # Its analysis runs the text.
     f"{CATALYST}.analysis.UnresolvedExecuteImmediate",
 )
-"""What `SparkSession.sql` runs at once."""
+"""Plan classes that `SparkSession.sql` runs at once."""
 
 
 def query_frame(spark: SparkSession, text: str) -> DataFrame:
@@ -36,8 +36,8 @@ def query_frame(spark: SparkSession, text: str) -> DataFrame:
     for plan in _statements(parsed):
         if _is_command(spark, plan):
             raise PredTraceError(
-                f"the text is no query but a command (Catalyst: {class_name(plan)}), which is not "
-                "run for its lineage; trace the SELECT in it, without what stands before it, and "
+                f"the text is not a query but a command (Catalyst: {class_name(plan)}), which is "
+                "not run for its lineage; trace the SELECT in it, without the text before it, and "
                 "run the command by itself"
                 f"{place(plan)}"
             )
@@ -45,7 +45,7 @@ def query_frame(spark: SparkSession, text: str) -> DataFrame:
 
 
 def _statements(plan: JavaObject) -> Iterator[JavaObject]:
-    """Where a statement's command can stand: at the top, under WITH, or as one of several."""
+    """The places where a command can stand: at the top, under WITH, or as one of several."""
     yield plan
     if class_name(plan) in ("UnresolvedWith", "Union"):
         for child in items(plan.children()):

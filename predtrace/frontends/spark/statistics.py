@@ -1,4 +1,4 @@
-"""How large the sources are, from Spark's own statistics and Parquet footers."""
+"""The sizes of the sources, from Spark's own statistics and Parquet footers."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ def _rows(source: Source) -> float | None:
     try:
         return float(sum(pq.read_metadata(file.path).num_rows for file in source.files))
     except (OSError, ValueError):
-        return None  # remote or unreadable here: Spark's size still gives an estimate
+        return None  # remote or unreadable here: Spark's size in bytes still gives an estimate

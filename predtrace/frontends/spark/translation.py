@@ -1,4 +1,4 @@
-"""The state of one translation: operators so far, and how to build each again in the JVM."""
+"""The state of one translation: its operators, and the builders of their plans in the JVM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from symbolic.expr import TRUE, Column, Expr
 from symbolic.types import BOOLEAN, DataType
 
 Build = Callable[[Sequence[JavaObject]], JavaObject]
-"""An operator's Catalyst plan from the plans of its inputs."""
+"""Builds an operator's Catalyst plan from the plans of its inputs."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Translated:
 
 @dataclass
 class Prepared:
-    """A plan node ready for translation: inputs, and what replaces its subqueries.
+    """A plan node ready for translation: its inputs, and the replacements of its subqueries.
 
     `roots` holds the node's expressions by field.
     """
@@ -69,7 +69,7 @@ class Prepared:
 
 @dataclass
 class Translation:
-    """Operators and columns made so far; ids count up from 0."""
+    """The operators and columns made so far; ids count up from 0."""
 
     builder: Builder
     normalizer: Normalizer
@@ -98,7 +98,7 @@ class Translation:
         return len(self.operators)
 
     def add(self, operator: Operator, build: Build, inputs: Sequence[int] = ()) -> int:
-        """Note an operator, whose id is `next_node`, and how to build it in the JVM."""
+        """Add an operator, whose id is `next_node`, and its builder in the JVM."""
         self.operators.append(operator)
         self.builds.append(build)
         self._output.append(operator.output(*(self._output[i] for i in inputs)))
@@ -109,13 +109,13 @@ class Translation:
         return self._output[node]
 
     def wrap(self, node: int, outer: JavaObject) -> None:
-        """Let the operator's plan stand under `outer`, a node that only passes rows on."""
+        """Put the operator's plan under `outer`, a node that only passes rows on."""
         build = self.builds[node]
         builder = self.builder
         self.builds[node] = lambda plans: builder.with_children(outer, [build(plans)])
 
     def same_node(self, node: Node) -> Build:
-        """The build of an operator that is one Catalyst node."""
+        """The builder of an operator that is one Catalyst node."""
         builder, handle = self.builder, node.handle
         return lambda plans: builder.with_children(handle, plans) if plans else handle
 
@@ -146,8 +146,8 @@ def pull_out_subqueries(
 ) -> None:
     """Turn uncorrelated scalar subqueries and EXISTS of a node into operators below it.
 
-    They add a column to the first input; `replaced` and `attributes` then hold what
-    stands for the subquery expression.
+    They add a column to the first input; `replaced` and `attributes` then have the stand-ins of the
+    subquery expression.
     """
     roots = [
         root

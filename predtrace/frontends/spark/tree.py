@@ -1,4 +1,4 @@
-"""Catalyst trees read from their JSON form, with the JVM node behind each fetched on demand."""
+"""Catalyst trees, read from their JSON form; the JVM node behind each node is fetched on demand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from predtrace.frontends.spark.catalyst import JavaObject, read_json
 class Node:
     """One plan or expression node: its simple class name, constructor fields, and children.
 
-    `handle` is the node in the JVM; finding it costs a few calls, once: `locate` finds that of
-    the tree's root, others are children of the node `above`, by their `place`.
+    `handle` is the node in the JVM; finding it once takes a few calls. `locate` finds the handle of
+    the tree's root; other handles are children of the node `above`, by their `place`.
     """
 
     cls: str
@@ -28,7 +28,7 @@ class Node:
 
     @property
     def handle(self) -> JavaObject:
-        """The JVM node, found from the nearest node above that is known."""
+        """The JVM node, found from the nearest known node above."""
         below: list[Node] = []
         node = self
         while node._handle is None and node.above is not None:
@@ -124,8 +124,8 @@ def read_tree(handle: JavaObject) -> Node:
 
 
 def _read(flat: list[dict[str, Any]], locate: Callable[[], JavaObject]) -> Node:
-    # Preorder with counts: build from the back, where all children already stand on a stack.
-    # Handles are bound afterwards, from the parent that is then known.
+    # Preorder with counts: build from the back, where all children are already on a stack. Handles
+    # are bound afterwards, from the parent that is then known.
     stack: list[Node] = []
     for record in reversed(flat):
         fields = dict(record)

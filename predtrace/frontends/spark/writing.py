@@ -1,4 +1,4 @@
-"""Storing the rows of Catalyst plans as Parquet, under names that no query can disturb."""
+"""Stores the rows of Catalyst plans as Parquet, under names that no query can disturb."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _OPTIONS = {
 class ResultWriter:
     """Writes results of one run into folders of the run's `folder`.
 
-    `schemas` has the schema of what was written, by folder: who reads it back need not open
-    files to find out.
+    `schemas` has the schema of the written files, by folder, so readers need not open files to
+    infer it.
     """
 
     spark: SparkSession
@@ -59,7 +59,8 @@ class ResultWriter:
 
     @cached_property
     def session(self) -> JavaObject:
-        """A session with our settings for writing, those recorded, else like the user's."""
+        """A session with our settings for writing and the recorded settings, otherwise like the
+        user's."""
         found = self.spark._jsparkSession.cloneSession()
         put_in_force(found.conf(), self.translation.settings)
         for key, value in _SETTINGS.items():
@@ -68,9 +69,9 @@ class ResultWriter:
 
     @cached_property
     def _distinct_session(self) -> JavaObject:
-        """One whose optimizer leaves the groups below our own DISTINCT.
+        """A session whose optimizer keeps groupings below our own DISTINCT.
 
-        It would take the groups' raw values for their keys, -0.0 for 0.0.
+        Without them it would use the raw values of the groups as keys, -0.0 for 0.0.
         """
         found = self.session.cloneSession()
         excluded = [str(found.conf().get(EXCLUDED_RULES, "")), _REDUNDANT_AGGREGATES]
@@ -80,7 +81,7 @@ class ResultWriter:
     def write(
         self, plan: JavaObject, columns: tuple[Column, ...], folder: str, distinct: bool = False
     ) -> StoredResult:
-        """Store columns of a plan; `distinct` stores one of each set of equal rows."""
+        """Store columns of a plan; `distinct` stores distinct rows only."""
         by_id = {int(attribute.exprId().id()): attribute for attribute in items(plan.output())}
         expr_ids = self.translation.expr_ids
         attributes = [by_id[expr_ids[column.id]] for column in columns]
@@ -89,16 +90,16 @@ class ResultWriter:
     def write_output(
         self, plan: JavaObject, columns: tuple[Column, ...], folder: str
     ) -> StoredResult:
-        """Store all columns of a plan as they come; `columns` says which they are."""
+        """Store all columns of a plan in their order; `columns` names them."""
         if any(isinstance(column.type, t.Null) for column in columns):
             return self._write_attributes(plan, list(items(plan.output())), columns, folder)
-        # One call instead of several per column: they would be what a late run costs.
+        # One call instead of several per column, which would dominate the cost of a late run.
         names = scala_seq(self.translation.builder.jvm, map(_name, columns))
         dataset = self.translation.builder.dataset(self.session, plan)
         return self._write_rows(dataset.toDF(names), columns, folder)
 
     def read_back(self, result: StoredResult) -> JavaObject:
-        """The plan that reads a result written before."""
+        """The plan that reads a written result."""
         stored = self.session.read().option("__globPaths__", "false")
         reader = stored.schema(self.schemas[result.folder])
         return reader.parquet(stored_path(self.folder / result.folder)).queryExecution().analyzed()

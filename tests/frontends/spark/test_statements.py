@@ -70,7 +70,7 @@ def test_commands_are_refused_and_not_run(own: SparkSession, tmp_path: Path) -> 
         for read in (predtrace.trace, lambda text, spark: query(spark, text, "a.sql")):
             with pytest.raises(PredTraceError) as caught:
                 read(command, own)
-            assert "no query but a command" in str(caught.value)
+            assert "not a query but a command" in str(caught.value)
             assert f"(Catalyst: {name})" in str(caught.value)
             assert "trace the SELECT in it" in str(caught.value)
             assert "\n" not in str(caught.value)
