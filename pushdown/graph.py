@@ -1,8 +1,11 @@
-"""The operator graph: a pipeline as a tree of operators over numbered nodes.
+"""The operator graph: a pipeline as a DAG of operators over numbered nodes.
 
-Every operator has one consumer: a subplan that is used n times (a CTE, a view, the
-two sides of a self-join) stands in the graph n times, since SEMANTICS section 1 gives
-every read of a source a scan of its own.
+A node that several operators read is computed once, and each of them asks it for lineage.
+Every read of a source has a scan of its own (SEMANTICS section 1): a CTE that SQL uses n times
+stands in the graph n times, while a frame that a program reads once and uses n times is one node.
+
+No two inputs of an operator have a column in common. What reads a node twice, as the sides of a
+self-join do, reads at least one of them through a projection that makes new columns.
 """
 
 from __future__ import annotations
@@ -10,40 +13,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pushdown.operators import Operator, Scan
+from pushdown.operators.base import ids_of
 from symbolic.expr import Column
-
-_NO_TREE = "the operators do not form one tree under the root"
 
 
 class OperatorGraph:
     """Operators by id, rooted at the one that gives the pipeline's output.
 
-    Raises ValueError if the nodes are no tree rooted at `root` or an input is missing.
+    Raises ValueError if an input is missing, if there is a cycle, if the root has a consumer
+    or does not reach a node, or if two inputs of an operator have a column in common.
     """
 
     def __init__(self, operators: Iterable[Operator], root: int) -> None:
         self.root = root
         self._operators = {operator.id: operator for operator in operators}
-        self._parents: dict[int, int] = {}
+        if root not in self._operators:
+            raise ValueError("the root is not in the graph")
+        consumers: dict[int, list[int]] = {node: [] for node in self._operators}
         for operator in self._operators.values():
             for child in operator.inputs:
                 if child not in self._operators:
                     raise ValueError("an operator names an input that is not in the graph")
-                # A second consumer, of a node or of the root, makes it no tree.
-                if child in self._parents or child == root:
-                    raise ValueError(_NO_TREE)
-                self._parents[child] = operator.id
-        # Every node but the root is under another: what the root does not reach is a cycle.
-        if len(self._parents) != len(self._operators) - 1 or root not in self._operators:
-            raise ValueError(_NO_TREE)
-        order = self.top_down()
-        if len(order) != len(self._operators):
-            raise ValueError(_NO_TREE)
+                consumers[child].append(operator.id)
+        self._consumers = {node: tuple(found) for node, found in consumers.items()}
+        self._order = self._sorted(root)
+        if len(self._order) != len(self._operators):
+            raise ValueError("the root does not reach every operator")
+        self.shared = frozenset(node for node, found in consumers.items() if len(found) > 1)
         self._outputs: dict[int, tuple[Column, ...]] = {}
-        for node in reversed(order):
-            operator = self._operators[node]
-            inputs = (self._outputs[child] for child in operator.inputs)
-            self._outputs[node] = operator.output(*inputs)
+        for node in reversed(self._order):
+            self._outputs[node] = self._output(node)
 
     def __getitem__(self, node: int) -> Operator:
         return self._operators[node]
@@ -63,19 +62,43 @@ class OperatorGraph:
         """The output columns of the node's inputs."""
         return tuple(self._outputs[child] for child in self.inputs(node))
 
-    def parent(self, node: int) -> int | None:
-        """The node's consumer; None for the root."""
-        return self._parents.get(node)
+    def consumers(self, node: int) -> tuple[int, ...]:
+        """The operators that read the node, each once per input; none for the root."""
+        return self._consumers[node]
+
+    def consumer(self, node: int) -> int | None:
+        """The only operator that reads the node; None if there are several, or none."""
+        found = self._consumers[node]
+        return found[0] if len(found) == 1 else None
 
     def top_down(self, node: int | None = None) -> tuple[int, ...]:
-        """The nodes under (and with) a node, consumers first, left inputs before right."""
-        order: list[int] = []
-        stack = [self.root if node is None else node]
+        """The nodes under (and with) a node, each once, consumers first.
+
+        Where none is shared, left inputs and all below them come before right ones.
+        """
+        return self._order if node is None or node == self.root else self._sorted(node)
+
+    def within(self, node: int) -> tuple[int, ...]:
+        """The nodes under (and with) a node down to those that are shared, which are left out.
+
+        They form a tree: each is read by one of them.
+        """
+        if not self.shared:
+            return self.top_down(node)
+        found = []
+        stack = [node]
         while stack:
-            current = stack.pop()
-            order.append(current)
-            stack.extend(reversed(self.inputs(current)))
-        return tuple(order)
+            found.append(stack.pop())
+            below = reversed(self.inputs(found[-1]))
+            stack.extend(child for child in below if child not in self.shared)
+        return tuple(found)
+
+    def unfolded(self, node: int) -> int:
+        """How many operators are under (and with) a node if shared ones count for each use."""
+        sizes: dict[int, int] = {}
+        for below in self.bottom_up(node):
+            sizes[below] = 1 + sum(sizes[child] for child in self.inputs(below))
+        return sizes[node]
 
     def bottom_up(self, node: int | None = None) -> tuple[int, ...]:
         """The nodes under (and with) a node, inputs before consumers."""
@@ -83,9 +106,40 @@ class OperatorGraph:
 
     def operators(self) -> tuple[Operator, ...]:
         """All operators, consumers first."""
-        return tuple(self._operators[node] for node in self.top_down())
+        return tuple(self._operators[node] for node in self._order)
 
     def scans(self) -> tuple[Scan, ...]:
         """The leaves that read a source, ordered by table, then occurrence."""
         found = [op for op in self._operators.values() if isinstance(op, Scan)]
         return tuple(sorted(found, key=lambda scan: (scan.table, scan.occurrence)))
+
+    def _sorted(self, top: int) -> tuple[int, ...]:
+        """The nodes under a node in topological order: a depth-first search, backwards.
+
+        Raises ValueError for a cycle.
+        """
+        finished: list[int] = []
+        entered: dict[int, bool] = {}
+        stack = [top]
+        while stack:
+            node = stack[-1]
+            if node not in entered:
+                entered[node] = False
+                # The right input is finished first, so that it comes last.
+                for child in self.inputs(node):
+                    if child not in entered:
+                        stack.append(child)
+                    elif not entered[child]:
+                        raise ValueError("the operators form a cycle")
+                continue
+            stack.pop()
+            if not entered[node]:
+                entered[node] = True
+                finished.append(node)
+        return tuple(reversed(finished))
+
+    def _output(self, node: int) -> tuple[Column, ...]:
+        inputs = self.input_columns(node)
+        if len(inputs) > 1 and len(frozenset().union(*map(ids_of, inputs))) < sum(map(len, inputs)):
+            raise ValueError(f"the inputs of operator {node} have a column in common")
+        return self._operators[node].output(*inputs)

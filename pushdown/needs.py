@@ -17,7 +17,7 @@ def needed_columns(graph: OperatorGraph, wanted: Ids | None = None) -> dict[int,
         operator = graph[node]
         below = operator.needs(needed[node], *graph.input_columns(node))
         for child, ids in zip(graph.inputs(node), below, strict=True):
-            needed[child] = ids & _ids(graph, child)
+            needed[child] = needed.get(child, frozenset()) | ids & _ids(graph, child)
     return needed
 
 

@@ -95,8 +95,12 @@ def derivations(graph: OperatorGraph, column: Column) -> tuple[Derivation, ...]:
 def _left(graph: OperatorGraph, way: _Way) -> Iterator[int]:
     """The nodes of a way's tree: without the branches of unions that it does not take."""
     pending = [graph.root]
+    seen: set[int] = set()
     while pending:
         node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
         yield node
         operator = way.changed.get(node)
         if isinstance(operator, RowTransform):
@@ -118,6 +122,8 @@ class _Paths:
             yield _Way({}, {}, {}, ())
             return
         operator = self._graph[node]
+        if node in self._graph.shared:
+            raise NotDerivable(node, "several operators read its rows")
         match operator:
             case Scan():
                 yield _Way({}, {}, dict.fromkeys(wanted, node), ())
@@ -198,7 +204,7 @@ class _Paths:
     def _excess(self, limit: int) -> tuple[str, ...]:
         """Why a limit's rows may be told from others no more: nothing, if they can be."""
         node = limit
-        while (above := self._graph.parent(node)) is not None:
+        while (above := self._graph.consumer(node)) is not None:
             operator = self._graph[above]
             if isinstance(operator, RowTransform):
                 values = {assignment.value for assignment in operator.assignments}
@@ -214,17 +220,18 @@ class _Paths:
 def feeding(graph: OperatorGraph, column: Column) -> dict[int, Ids]:
     """By scan, the columns that an output column is made of, through whatever operators."""
     found: dict[int, Ids] = {}
-    pending = [(graph.root, frozenset({column.id}))]
-    while pending:
-        node, wanted = pending.pop()
+    wanted = {graph.root: frozenset({column.id})}
+    for node in graph.top_down():
+        ids = wanted.pop(node, frozenset())
+        if not ids:
+            continue
         operator = graph[node]
         if isinstance(operator, Scan):
-            found[node] = found.get(node, frozenset()) | wanted
+            found[node] = ids
             continue
         made_of = operator.made_of(*graph.input_columns(node))
-        read = frozenset().union(*(made_of[column] for column in wanted))
+        read = frozenset().union(*(made_of[column] for column in ids))
         for below in graph.inputs(node):
-            ids = read & {column.id for column in graph.output(below)}
-            if ids:
-                pending.append((below, ids))
+            output = {column.id for column in graph.output(below)}
+            wanted[below] = wanted.get(below, frozenset()) | read & output
     return found

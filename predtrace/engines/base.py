@@ -125,7 +125,16 @@ class RefinedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     parent: Link
 
 
-Link = Union[TargetLink, StoredLink, ReplayedLink, RefinedLink]
+class UnionLink(msgspec.Struct, frozen=True, eq=False):
+    """The rows of several links, which have the same columns: each distinct row once.
+
+    What several operators ask for, for different bound rows, is looked up once for each of them.
+    """
+
+    parts: tuple[LookedUp, ...]
+
+
+Link = Union[TargetLink, StoredLink, ReplayedLink, RefinedLink, UnionLink]
 LookedUp = Union[StoredLink, ReplayedLink, RefinedLink]
 
 
@@ -133,7 +142,8 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of `source` that `predicate` (over `columns`) selects for the rows of `link`.
 
     `columns` are the scan's columns: named as in the source, with the ids of the graph. `node` is
-    the scan's number, if it is a scan of the graph.
+    the scan's number, if it is a scan of the graph. The rows that the requests `also` give are
+    selected, too.
     """
 
     source: Source
@@ -141,22 +151,34 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     predicate: Expr
     link: Link
     node: int = -1
+    also: tuple[ScanRequest, ...] = ()
+
+
+def spread(requests: Iterable[ScanRequest]) -> list[ScanRequest]:
+    """The requests, each followed by those that it also makes."""
+    return [one for request in requests for one in (request, *request.also)]
 
 
 def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
     """All links on the way to answering the requests, except the targets."""
     seen: set[Link] = set()
-    for request in requests:
-        link = request.link
-        while not isinstance(link, TargetLink) and link not in seen:
+    for request in spread(requests):
+        pending: list[Link] = [request.link]
+        while pending:
+            link = pending.pop()
+            if isinstance(link, TargetLink) or link in seen:
+                continue
             seen.add(link)
-            yield link
-            link = link.parent
+            if isinstance(link, UnionLink):
+                pending.extend(reversed(link.parts))
+            else:
+                yield link
+                pending.append(link.parent)
 
 
 def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
     """All predicates that are evaluated to answer the requests, except expressions of replays."""
-    for request in requests:
+    for request in spread(requests):
         yield request.predicate
     for link in links_of(requests):
         yield link.predicate

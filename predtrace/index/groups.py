@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from predtrace.engines.base import ScanRequest, TargetLink, scans_of
+from predtrace.engines.base import ScanRequest, TargetLink, links_of, scans_of, spread
 from symbolic.expr import Expr, params_of
 
 
@@ -21,12 +21,11 @@ def deciding_columns(request: ScanRequest) -> frozenset[int]:
 
 def _bound_by_target(request: ScanRequest) -> Iterator[Expr]:
     """The predicates that have params of the target row."""
-    link = request.link
-    if isinstance(link, TargetLink):
-        yield request.predicate
-        return
-    while not isinstance(link.parent, TargetLink):
-        link = link.parent
-    yield link.predicate
-    for scan in scans_of(link):
-        yield from _bound_by_target(scan)
+    for one in spread((request,)):
+        if isinstance(one.link, TargetLink):
+            yield one.predicate
+    for link in links_of((request,)):
+        if isinstance(link.parent, TargetLink):
+            yield link.predicate
+            for scan in scans_of(link):
+                yield from _bound_by_target(scan)

@@ -4,8 +4,8 @@ Operators that only combine, extend and drop rows do not show which source rows 
 projection that also keeps the rows' numbers shows it. So a replay of such a node finds the lineage
 of its rows at once, and the sources need not be read again to look it up. (Perm does so for whole
 queries: Glavic and Alonso 2009. Here it stops where rows are no longer combinations of single rows:
-at groups, DISTINCT, limits and set operations, and at the inner side of semi joins, where pairs may
-far outnumber the rows.)
+at groups, DISTINCT, limits and set operations, at nodes that several operators read, and at the
+inner side of semi joins, where pairs may far outnumber the rows.)
 """
 
 from __future__ import annotations
@@ -73,4 +73,5 @@ def _region(graph: OperatorGraph, top: int) -> Iterator[int]:
         node = pending.pop()
         yield node
         operator = graph[node]
-        pending.extend(operator.inputs[place] for place in reversed(operator.keeps_apart))
+        below = (operator.inputs[place] for place in reversed(operator.keeps_apart))
+        pending.extend(child for child in below if child not in graph.shared)

@@ -9,7 +9,7 @@ below needs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -27,6 +27,7 @@ from pushdown.operators import (
     SemiJoin,
 )
 from symbolic.expr import TRUE, Call, Column, Expr, column_ids, conjuncts
+from symbolic.types import BOOLEAN
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -51,22 +52,46 @@ class IntermediateChooser:
         self._known_equal: dict[int, dict[int, frozenset[int]]] = {}
         self._known_failing: dict[tuple[int, tuple[Column, ...], Expr], frozenset[int]] = {}
 
-    def choose(self, failing: int, above: Mapping[int, Expr], top: int) -> Choice | None:
+    def choose(
+        self, failing: int, above: Mapping[int, Expr], top: int, *, with_top: bool = False
+    ) -> Choice | None:
         """The best place for an intermediate that makes pushdown through `failing` precise.
 
         `above` holds the predicates of the region under `top`. None if no place between
-        `failing` and `top` helps.
+        `failing` and `top` helps; the top itself is one only `with_top`.
         """
         # One of several equal columns may be enough: a guess that makes results smaller.
-        return self._best(failing, above, top) or self._best(failing, above, top, apart=True)
+        for apart in (False, True):
+            found = self._best(failing, above, top, apart=apart, with_top=with_top)
+            if found is not None:
+                return found
+        return None
+
+    def choose_at(self, node: int, above: Sequence[Expr]) -> Choice | None:
+        """What to keep of a node that several predicates look up; None if it has no columns."""
+        if not self._graph.output(node):
+            return None
+        # Not simplified: each column that one of them reads is kept.
+        lookup = Call("or", tuple(above), BOOLEAN) if len(above) > 1 else above[0]
+        for apart in (False, True):
+            columns = self._columns(node, lookup, apart=apart)
+            if node not in self._failing(node, columns, lookup):
+                break
+        return Choice(node, columns, self._sizes.bytes(node, columns))
 
     def _best(
-        self, failing: int, above: Mapping[int, Expr], top: int, *, apart: bool = False
+        self,
+        failing: int,
+        above: Mapping[int, Expr],
+        top: int,
+        *,
+        apart: bool,
+        with_top: bool,
     ) -> Choice | None:
         choices: list[Choice] = []
         path: list[int] = []
         node: int | None = failing
-        while node is not None and node != top:
+        while node is not None and (node != top or with_top):
             path.append(node)
             # A stored table has columns.
             if self._graph.output(node):
@@ -81,7 +106,7 @@ class IntermediateChooser:
                     choices.append(Choice(node, columns, cost))
                 if choices and not (self._deferring and still_failing.isdisjoint(path)):
                     break
-            node = self._graph.parent(node)
+            node = None if node == top else self._graph.consumer(node)
         return min(choices, key=lambda choice: choice.cost, default=None)
 
     def _columns(self, node: int, above: Expr, *, apart: bool) -> tuple[Column, ...]:
@@ -164,7 +189,7 @@ class IntermediateChooser:
         equal = self._equal(node)
         available = {column.id: column for column in self._graph.output(node)}
         kept = {column: available[column] for column in available if column in looked_up}
-        for operator in self._graph.top_down(node):
+        for operator in self._graph.within(node):
             for column in sorted(wanted(self._graph, operator)):
                 family = equal.get(column, frozenset((column,)))
                 if apart and column in available:

@@ -40,7 +40,9 @@ def narrowed(
     """
     graph = pushdown.graph
     members = [restriction.node for restriction in restrictions]
-    if not any(_closed(graph, node, top) for node in members):
+    below = graph.top_down(top)
+    # A value set would have to hold for every consumer of a shared node.
+    if not graph.shared.isdisjoint(below) or not any(_closed(graph, n, top) for n in members):
         return restrictions, ()
     ties = Ties(graph, members, families_of_columns(graph, pushdown), {})
     flow = Flow(pushdown, top, witnessed=False)
@@ -57,7 +59,7 @@ def _closed(graph: OperatorGraph, node: int, top: int) -> bool:
 def _block(graph: OperatorGraph, node: int, top: int) -> int:
     """The highest operator from which conditions still reach the scan."""
     while node != top:
-        parent = graph.parent(node)
+        parent = graph.consumer(node)
         assert parent is not None
         if not isinstance(graph[parent], _OPEN):
             return node

@@ -75,8 +75,8 @@ class Pins:
             return _equated(term) is not None and column_ids(term) <= family
 
         facts: dict[int, Expr] = {}
-        for node in self._graph.bottom_up(top):
-            below = tuple(facts[child] for child in self._graph.inputs(node))
+        for node in reversed(self._graph.within(top)):
+            below = tuple(facts.get(child, TRUE) for child in self._graph.inputs(node))
             several = sum(column.id in family for column in self._graph.output(node)) > 1
             facts[node] = TRUE
             if below and several:
@@ -100,10 +100,12 @@ def equal_columns(graph: OperatorGraph, node: int) -> dict[int, frozenset[int]]:
     """Columns under a node that have the same value in every row of its output, by id.
 
     According to conditions and renames; not all of these equalities need be provable.
+    Columns are not followed below shared nodes: the copies that two operators make of a column are
+    equal to it in different rows.
     """
     terms = [
         term
-        for operator in (graph[below] for below in graph.top_down(node))
+        for operator in (graph[below] for below in graph.within(node))
         for term in operator.equalities
     ]
     return _families(conjunction(*terms))

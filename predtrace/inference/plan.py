@@ -5,6 +5,9 @@ of the pipeline's output. Binding i > 0 is stored intermediate i. A question run
 binding 0 downwards: the rows of intermediate i that some row of its parent binding
 selects (by `predicate`) become the bound rows of binding i, restricted to `columns`.
 A scan's lineage is the source rows that some bound row of the scan's binding selects.
+
+What several operators read is asked for by each of them, perhaps for rows of different
+bindings: then there are several selections, and what counts is their union.
 """
 
 from __future__ import annotations
@@ -15,13 +18,21 @@ from predtrace.vocabulary import PRECISE
 from symbolic.expr import TRUE, Column, Expr
 
 
+class Selection(msgspec.Struct, frozen=True):
+    """The rows that some bound row of `binding` selects by `predicate`."""
+
+    predicate: Expr
+    binding: int
+
+
 class Intermediate(msgspec.Struct, frozen=True, kw_only=True):
     """A result to be stored: the output of operator `node`, projected to `columns`.
 
-    `predicate` looks its rows up: over `columns`, with params of binding `parent`. `why` says which
-    operator below needs it. `estimated_bytes` is the estimate by which it was chosen among
-    alternatives. An `inline` result must be stored while the pipeline runs, since another run may
-    not repeat it (a limit, a sum of floats).
+    `predicate` looks its rows up: over `columns`, with params of binding `parent`. The rows of the
+    selections `also` are looked up, too. `why` says which operator below needs it.
+    `estimated_bytes` is the estimate by which it was chosen among alternatives. An `inline` result
+    must be stored while the pipeline runs, since another run may not repeat it (a limit, a sum of
+    floats).
     """
 
     binding: int
@@ -33,11 +44,18 @@ class Intermediate(msgspec.Struct, frozen=True, kw_only=True):
     inline: bool = False
     estimated_rows: float | None = None
     estimated_bytes: float | None = None
+    also: tuple[Selection, ...] = ()
+
+    @property
+    def selections(self) -> tuple[Selection, ...]:
+        """All selections of its rows."""
+        return (Selection(self.predicate, self.parent), *self.also)
 
 
 class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
     """The selection of the lineage rows of scan `node`: `predicate`, with params of `binding`.
 
+    The rows that the selections `also` give belong to it, too.
     `label` is `precise` or `superset`; `reason` names the operator that lost precision.
     `contributes` says that every output row is proved to have a lineage row here.
     """
@@ -48,6 +66,12 @@ class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
     label: str = PRECISE
     reason: str = ""
     contributes: bool = False
+    also: tuple[Selection, ...] = ()
+
+    @property
+    def selections(self) -> tuple[Selection, ...]:
+        """All selections of its rows."""
+        return (Selection(self.predicate, self.binding), *self.also)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +80,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     `below` has one predicate per input; `verdict` is one of ``exact``, ``superset``;
     `stored` is the binding of the intermediate kept at this operator's output, if any
-    (then `above` is its row-selection predicate).
+    (then `above` is its row-selection predicate). An operator that is asked by several
+    predicates has a step for each.
     """
 
     node: int

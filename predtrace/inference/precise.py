@@ -1,8 +1,9 @@
 """Pushing predicates down a region of the graph, and where that loses precision.
 
-A region is what one binding reaches: the subtree under the node whose rows are bound
-(the pipeline's output, or a stored intermediate), down to the scans or to the next
-stored intermediates. This is the walk of the paper's Algorithm 1, lines 3 to 7.
+A region is what one predicate reaches: the subtree under the node whose rows are bound
+(the pipeline's output, or a stored intermediate) or that several operators read, down to the
+scans, to the next stored intermediates and to the next nodes that several operators read.
+This is the walk of the paper's Algorithm 1, lines 3 to 7.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from symbolic.types import comparable
 class Visit(msgspec.Struct, frozen=True):
     """One operator of a region: the predicate above it, and the result of pushing it down.
 
-    `pushed` is None at a leaf and at a stored node, where the region ends.
+    `pushed` is None at a leaf and at a stored or shared node, where the region ends. `consumer`
+    is the operator of the region that asked for it; None for its top.
     """
 
     node: int
     above: Expr
     witnessed: bool
     pushed: Pushed | None
+    consumer: int | None = None
 
     @property
     def precise(self) -> bool:
@@ -52,26 +55,35 @@ class Pushdown:
         self._pins = Pins(graph, self.context)
 
     def region(
-        self, top: int, above: Expr, ends: Collection[int] = (), *, past_losses: bool = True
+        self,
+        top: int,
+        above: Expr,
+        ends: Collection[int] = (),
+        *,
+        past_losses: bool = True,
+        witnessed: bool = True,
     ) -> Iterator[Visit]:
         """Visit the region under `top`, consumers first; nodes in `ends` (except `top`) end it.
 
-        Without `past_losses` it ends where precision is lost, too.
+        Shared nodes do. Without `past_losses` it ends where precision is lost, too. `witnessed`
+        says that some row of `top` satisfies `above`.
         """
         # A replay of no rows must give no rows: no row is assumed to exist.
-        pending = [(top, above, self._goal == LINEAGE)]
+        pending: list[tuple[int, Expr, bool, int | None]]
+        pending = [(top, above, witnessed and self._goal == LINEAGE, None)]
         while pending:
-            node, predicate, seen = pending.pop()
-            if type(self.graph[node]) in LEAVES or (node in ends and node != top):
-                yield Visit(node, predicate, seen, None)
+            node, predicate, seen, consumer = pending.pop()
+            ended = node in ends or node in self.graph.shared
+            if type(self.graph[node]) in LEAVES or (ended and node != top):
+                yield Visit(node, predicate, seen, None, consumer)
                 continue
             pushed = self.push(node, predicate, seen)
-            visit = Visit(node, predicate, seen, pushed)
+            visit = Visit(node, predicate, seen, pushed, consumer)
             yield visit
             if not (visit.precise or past_losses):
                 continue
             below = zip(self.graph.inputs(node), pushed.below, pushed.witnessed, strict=True)
-            pending.extend(reversed(list(below)))
+            pending.extend((*asked, node) for asked in reversed(list(below)))
 
     def push(self, node: int, above: Expr, witnessed: bool) -> Pushed:
         """Move one predicate through one operator.

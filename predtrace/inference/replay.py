@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from predtrace.inference.consumers import alternatives, any_of
 from predtrace.inference.costs import SELECTIVE
 from predtrace.inference.narrowing import narrowed
-from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction
+from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Restriction, Selection
 from predtrace.inference.precise import Pushdown, rebind
 from predtrace.inference.sizes import selectivity
 from pushdown.graph import OperatorGraph
@@ -38,26 +39,32 @@ _MOVED_THROUGH = (Filter, InnerJoin, OuterJoin, SemiJoin, AntiJoin, Sort)
 def infer_replays(
     graph: OperatorGraph, plan: LineagePlan, rows: Mapping[int, float] | None = None
 ) -> tuple[Replay, ...]:
-    """The replay of every intermediate result of the plan.
+    """The replay of every intermediate result of the plan, one for each of its selections.
 
     `rows` has the row counts of scans by node, to decide what pays off.
     """
-    return tuple(_replay(graph, item, rows or {}) for item in plan.intermediates)
+    return tuple(
+        _replay(graph, item, asked, rows or {})
+        for item in plan.intermediates
+        for asked in item.selections
+    )
 
 
-def _replay(graph: OperatorGraph, item: Intermediate, rows: Mapping[int, float]) -> Replay:
-    lookup = rebind(item.predicate, 0)
+def _replay(
+    graph: OperatorGraph, item: Intermediate, asked: Selection, rows: Mapping[int, float]
+) -> Replay:
+    lookup = rebind(asked.predicate, 0)
     pushdown = Pushdown(graph, WHOLE, SUFFICIENT)
     plain = sufficient(graph, item.node, lookup)
     restrictions, sets = narrowed(pushdown, item.node, lookup, plain, rows)
     return Replay(
         item.binding,
         tuple(
-            msgspec.structs.replace(one, predicate=rebind(one.predicate, item.parent))
+            msgspec.structs.replace(one, predicate=rebind(one.predicate, asked.binding))
             for one in restrictions
         ),
         tuple(
-            msgspec.structs.replace(one, predicate=rebind(one.predicate, item.parent))
+            msgspec.structs.replace(one, predicate=rebind(one.predicate, asked.binding))
             for one in sets
         ),
         tuple(
@@ -73,10 +80,25 @@ def sufficient(
 ) -> tuple[Restriction, ...]:
     """The restrictions of scans under `top` that keep its rows which satisfy `lookup` right."""
     pushdown = Pushdown(graph, WHOLE, SUFFICIENT)
+    asked: dict[int, list[Expr]] = {top: [rebind(lookup, 0)]}
+    found: dict[int, Expr] = {}
+    for node in graph.top_down(top):
+        # Consumers first: what they need of a shared node is known when it is its turn.
+        if node == top or node in graph.shared:
+            for one in alternatives(asked.pop(node, ())):
+                for visit in pushdown.region(node, one):
+                    if visit.node in graph.shared and visit.node != node:
+                        asked.setdefault(visit.node, []).append(visit.above)
+                    elif visit.pushed is None:
+                        needed = (
+                            *((found[visit.node],) if visit.node in found else ()),
+                            visit.above,
+                        )
+                        found[visit.node] = any_of(needed)
     return tuple(
-        Restriction(visit.node, rebind(visit.above, binding))
-        for visit in pushdown.region(top, rebind(lookup, 0))
-        if isinstance(graph[visit.node], Scan)
+        Restriction(node, rebind(found[node], binding))
+        for node in graph.top_down(top)
+        if isinstance(graph[node], Scan)
     )
 
 
@@ -84,12 +106,13 @@ def unapplied(graph: OperatorGraph, restriction: Restriction) -> Expr:
     """The part of a restriction that the operators above the scan do not apply themselves.
 
     Engines move the operators' conditions to the scan; repeated, they would be evaluated twice.
+    What one of several consumers applies holds for its rows alone.
     """
     said: set[Expr] = set()
-    node = graph.parent(restriction.node)
+    node = graph.consumer(restriction.node)
     while node is not None and isinstance(graph[node], _MOVED_THROUGH):
         said.update(conjuncts(getattr(graph[node], "condition", TRUE)))
-        node = graph.parent(node)
+        node = graph.consumer(node)
     return conjunction(*(term for term in conjuncts(restriction.predicate) if term not in said))
 
 

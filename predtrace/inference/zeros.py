@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from predtrace.inference.plan import Intermediate, ScanLineage
+from predtrace.inference.plan import Intermediate, ScanLineage, Selection
 from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Distinct, Except, GroupBy, Intersect, RowTransform
@@ -32,15 +32,23 @@ def with_blurred_zeros(
     told: dict[int, frozenset[int]] = {}
     blurred: set[int] = set()
     for item in sorted(intermediates, key=lambda item: item.binding):
-        if item.parent in blurred or _reads(item.predicate, item.parent, told):
+        if _is_blurred(item.selections, blurred, told):
             blurred.add(item.binding)
-        told[item.binding] = _told_apart(item.predicate) - _normalised(graph, item.node)
+        read = frozenset[int]().union(*(_told_apart(one.predicate) for one in item.selections))
+        told[item.binding] = read - _normalised(graph, item.node)
     return tuple(
         msgspec.structs.replace(scan, label=SUPERSET, reason=_REASON)
-        if scan.label == PRECISE
-        and (scan.binding in blurred or _reads(scan.predicate, scan.binding, told))
+        if scan.label == PRECISE and _is_blurred(scan.selections, blurred, told)
         else scan
         for scan in scans
+    )
+
+
+def _is_blurred(
+    selections: Iterable[Selection], blurred: Collection[int], told: dict[int, frozenset[int]]
+) -> bool:
+    return any(
+        one.binding in blurred or _reads(one.predicate, one.binding, told) for one in selections
     )
 
 

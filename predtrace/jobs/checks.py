@@ -101,7 +101,8 @@ def _check_plans(job: Job) -> None:
         for node in named + [intermediate.node for intermediate in plan.intermediates]:
             if node not in ids:
                 raise Malformed(f"a plan names the operator {node}, which does not exist")
-        used = {scan.binding for scan in plan.scans} | {i.parent for i in plan.intermediates}
+        used = {one.binding for scan in plan.scans for one in scan.selections}
+        used |= {one.binding for item in plan.intermediates for one in item.selections}
         if not used <= known:
             raise Malformed(f"a plan names the binding {min(used - known)}, which does not exist")
     for stored in job.intermediates:

@@ -25,12 +25,15 @@ NODE_BASES = (ExprBase, TypeBase)
 _ADDED_LATER = {
     "StoredResult": frozenset({"numbers", "files"}),
     "SourceFile": frozenset({"fingerprint"}),
-    "ScanLineage": frozenset({"contributes"}),
+    "ScanLineage": frozenset({"contributes", "also"}),
+    "Intermediate": frozenset({"also"}),
     "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
     "Job": frozenset({"front_end"}),
 }
 """Fields that files of older schemas lack, by class; they then have their defaults."""
+_SAID_IF_ANY = {"ScanLineage": frozenset({"also"}), "Intermediate": frozenset({"also"})}
+"""Fields that are left out where they are empty: such files are what older versions read."""
 AddNode = Callable[[msgspec.Struct], int]
 GetNode = Callable[[int], msgspec.Struct]
 
@@ -238,8 +241,11 @@ def encode_struct(value: msgspec.Struct, add: AddNode) -> dict[str, Any]:
     cls = type(value)
     config = cls.__struct_config__
     tag = {} if config.tag_field is None else {config.tag_field: config.tag}
+    unsaid = {name for name in _SAID_IF_ANY.get(cls.__name__, ()) if not getattr(value, name)}
     return tag | {
-        name: codec.encode(getattr(value, name), add) for name, codec in field_codecs(cls).items()
+        name: codec.encode(getattr(value, name), add)
+        for name, codec in field_codecs(cls).items()
+        if name not in unsaid
     }
 
 

@@ -231,9 +231,9 @@ class Lineage:
             lines.append(printable(f"{name}: {scan.label}{reason}"))
             lines.append(printable(f"  from {', '.join(scan.paths)}"))
             if not self._question.looks_up(scan.requests):
-                source = "target rows" if scan.plan.binding == 0 else "intermediate"
-                number = "" if scan.plan.binding == 0 else f" {scan.plan.binding}"
-                lines.append(f"  bound by the {source}{number}")
+                bindings = dict.fromkeys(one.binding for one in scan.plan.selections)
+                names = (f"intermediate {b}" if b else "target rows" for b in bindings)
+                lines.append(f"  bound by the {' and the '.join(names)}")
             lines += [f"  {line}" for line in scan.predicate_sql().splitlines()]
         return "\n".join(lines)
 

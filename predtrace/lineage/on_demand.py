@@ -10,8 +10,13 @@ import msgspec
 from predtrace.inference.costs import BYTES_A_ROW
 from predtrace.inference.plan import LineagePlan, RefinedPlan, Replay, ScanLineage
 from predtrace.jobs.model import Job
+from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Operator, Scan
+from pushdown.unfolding import Unfolded, unfold
+
+MOST_REFINED = 200
+"""So many operators a graph may unfold to if it is to be refined."""
 
 
 def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
@@ -19,15 +24,45 @@ def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
     return _inferred_naive(job.graph, job.root, aggregates)
 
 
-def replays_of_plan(job: Job, plan: LineagePlan) -> dict[int, Replay]:
-    """The replays that stand in for the plan's intermediate results, by binding."""
+def replays_of_plan(job: Job, plan: LineagePlan) -> dict[int, tuple[Replay, ...]]:
+    """The replays that stand in for the plan's intermediate results: one for each selection."""
     found = _inferred_replays(job.graph, job.root, plan, scan_rows(job))
-    return {replay.binding: replay for replay in found}
+    return {
+        item.binding: tuple(replay for replay in found if replay.binding == item.binding)
+        for item in plan.intermediates
+    }
 
 
 def refinement(job: Job, aggregates: str) -> RefinedPlan:
-    """The refinement of the lineage of the job's targets."""
+    """How to refine the lineage of the job's targets, in terms of the `unfolded` graph."""
     return _inferred_refinement(job.graph, job.root, aggregates, scan_rows(job))
+
+
+def refined_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
+    """What refining promises for every scan of the job's graph."""
+    original = unfolded(job.graph, job.root).original
+    found: dict[int, ScanLineage] = {}
+    for scan in refinement(job, aggregates).scans:
+        node = original[scan.node]
+        if node not in found or found[node].label == PRECISE:
+            found[node] = msgspec.structs.replace(scan, node=node)
+    return tuple(found.values())
+
+
+def unrefinable(graph: OperatorGraph) -> str:
+    """Why the graph is not refined; empty if it is."""
+    if graph.shared and graph.unfolded(graph.root) > MOST_REFINED:
+        return (
+            "refining follows what several operators read once for each of them, here more than "
+            f"{MOST_REFINED} operators in all"
+        )
+    return ""
+
+
+@functools.lru_cache(maxsize=64)
+def unfolded(operators: tuple[Operator, ...], root: int) -> Unfolded:
+    """The graph as a tree: value sets are those of one consumer."""
+    return unfold(OperatorGraph(operators, root))
 
 
 def with_scans(plan: LineagePlan, scans: Sequence[ScanLineage]) -> LineagePlan:
@@ -69,7 +104,10 @@ def _inferred_refinement(
 ) -> RefinedPlan:
     from predtrace.inference.refinement import infer_refinement
 
-    return infer_refinement(OperatorGraph(operators, root), aggregates, dict(rows))
+    tree, original = unfolded(operators, root)
+    known = dict(rows)
+    counted = {node: known[copy] for node, copy in original.items() if copy in known}
+    return infer_refinement(tree, aggregates, counted)
 
 
 @functools.lru_cache(maxsize=64)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from predtrace.engines.base import Link, ScanRequest, TargetLink
 from predtrace.inference.plan import ScanLineage
 from predtrace.jobs.model import Job
@@ -31,9 +33,11 @@ def linked_requests(
     """Requests with the scans' lineage predicates, bound by the links of their bindings, by
     node."""
     by_node = {lineage.node: lineage for lineage in scans}
-    return {
-        scan.id: scan_request(
-            job, scan, by_node[scan.id].predicate, links[by_node[scan.id].binding]
-        )
-        for scan in graph.scans()
-    }
+    return {scan.id: _linked(job, scan, by_node[scan.id], links) for scan in graph.scans()}
+
+
+def _linked(job: Job, scan: Scan, lineage: ScanLineage, links: Mapping[int, Link]) -> ScanRequest:
+    first, *others = (
+        scan_request(job, scan, one.predicate, links[one.binding]) for one in lineage.selections
+    )
+    return msgspec.structs.replace(first, also=tuple(others)) if others else first

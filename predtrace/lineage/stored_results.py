@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from predtrace.engines.base import Link, StoredLink, TargetLink
+from predtrace.engines.base import Link, LookedUp, StoredLink, TargetLink, UnionLink
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
+from symbolic.expr import Expr
 
 
 def stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
@@ -18,20 +20,35 @@ def stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
         if item.aggregates == plan.aggregates
     }
     for item in plan.intermediates:
-        links[item.binding] = stored_link(
-            job, folder, item, stored[item.binding], links[item.parent]
+        links[item.binding] = united(
+            stored_link(job, folder, item, stored[item.binding], links[one.binding], one.predicate)
+            for one in item.selections
         )
     return links
 
 
+def united(links: Iterable[LookedUp]) -> Link:
+    """The rows of all links; the link itself if there is one."""
+    found = tuple(links)
+    return found[0] if len(found) == 1 else UnionLink(found)
+
+
 def stored_link(
-    job: Job, folder: Path, item: Intermediate, stored: StoredResult, parent: Link
+    job: Job,
+    folder: Path,
+    item: Intermediate,
+    stored: StoredResult,
+    parent: Link,
+    predicate: Expr | None = None,
 ) -> StoredLink:
-    """The rows of a stored intermediate result that rows of `parent` look up."""
+    """The rows of a stored intermediate result that rows of `parent` look up.
+
+    By its first predicate, unless another one is given.
+    """
     return StoredLink(
         folder=str(folder / stored.folder),
         columns=item.columns,
-        predicate=item.predicate,
+        predicate=item.predicate if predicate is None else predicate,
         parent=parent,
         numbers=stored.numbers,
         output="" if job.output is None else str(folder / job.output.folder),

@@ -73,7 +73,8 @@ def compacted(job: Job, folder: Path) -> Job:
         }
         links: dict[int, Link] = {0: _output_rows(job, folder, plan.intermediates)}
         for item in plan.intermediates:
-            if item.binding not in stored or item.parent not in links:
+            # What is looked up for rows of several bindings is kept as it is.
+            if item.binding not in stored or item.also or item.parent not in links:
                 continue
             result = stored[item.binding]
             link = stored_link(job, folder, item, result, links[item.parent])

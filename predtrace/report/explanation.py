@@ -7,10 +7,10 @@ scan it has the predicate that selects its lineage rows, and the label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage, Step
+from predtrace.inference.plan import Intermediate, LineagePlan, ScanLineage, Selection, Step
 from predtrace.jobs.model import StoredIntermediate, StoredResult
 from predtrace.report.names import ColumnNames, scan_name
 from predtrace.report.operators import describe
@@ -41,7 +41,9 @@ class Explanation:
             item.binding: item.result for item in stored if item.aggregates == plan.aggregates
         }
         self._names = ColumnNames(graph)
-        self._steps = {step.node: step for step in plan.steps}
+        self._steps: dict[int, list[Step]] = {}
+        for step in plan.steps:
+            self._steps.setdefault(step.node, []).append(step)
         self._scans = {scan.node: scan for scan in plan.scans}
 
     @property
@@ -97,15 +99,27 @@ class Explanation:
             "text": describe(operator, self.graph, self._names),
             "code": None if operator.origin is None else operator.origin.text,
         }
-        if step := self._steps.get(node):
-            found |= {
-                "above": self._names.predicate(step.above),
-                "below": [self._names.predicate(predicate) for predicate in step.below],
-                "verdict": step.verdict,
-                "reason": step.reason,
-                "stored": step.stored,
-            }
+        steps = [self._step(step) for step in self._steps.get(node, ())]
+        if steps:
+            found |= steps[0]
+        if len(steps) > 1:
+            # Several operators read it, each with a predicate of its own.
+            found["also"] = steps[1:]
         return found
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        return {
+            "above": self._names.predicate(step.above),
+            "below": [self._names.predicate(predicate) for predicate in step.below],
+            "verdict": step.verdict,
+            "reason": step.reason,
+            "stored": step.stored,
+        }
+
+    def _selected(self, selections: Sequence[Selection]) -> str:
+        """The rows that several selections give together, as text."""
+        texts = [self._names.predicate(one.predicate) for one in selections]
+        return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts)
 
     def _intermediate(self, item: Intermediate) -> dict[str, Any]:
         stored = self._stored.get(item.binding)
@@ -115,7 +129,7 @@ class Explanation:
             "operator": describe(self.graph[item.node], self.graph, self._names),
             "columns": [self._names.name(column) for column in item.columns],
             "why": item.why,
-            "predicate": self._names.predicate(item.predicate),
+            "predicate": self._selected(item.selections),
             "parent": item.parent,
             "inline": item.inline,
             "estimated_rows": item.estimated_rows,
@@ -133,20 +147,25 @@ class Explanation:
             "table": operator.table,
             "occurrence": operator.occurrence,
             "alias": operator.alias,
-            "predicate": self._names.predicate(scan.predicate),
+            "predicate": self._selected(scan.selections),
             "binding": scan.binding,
             "label": scan.label,
             "reason": scan.reason,
         }
 
     def _tree(self) -> Tree:
-        """The operators; a chain of operators with one input is one branch of the tree."""
+        """The operators; a chain of operators with one input is one branch of the tree.
+
+        What several operators read starts a branch, and is shown where it is read first.
+        """
         from rich.console import Group
         from rich.tree import Tree
 
         def chain(node: int) -> list[int]:
             nodes = [node]
             while len(inputs := self.graph.inputs(nodes[-1])) == 1:
+                if inputs[0] in self.graph.shared:
+                    break
                 nodes.append(inputs[0])
             return nodes
 
@@ -156,9 +175,15 @@ class Explanation:
         top = chain(self.graph.root)
         tree = Tree(block(top), guide_style="dim")
         pending = [(tree, top[-1])]
+        shown: set[int] = set()
         while pending:
             branch, node = pending.pop()
             for child in self.graph.inputs(node):
+                if child in shown:
+                    branch.add(f"operator #{child}, which is shown elsewhere")
+                    continue
+                if child in self.graph.shared:
+                    shown.add(child)
                 nodes = chain(child)
                 pending.append((branch.add(block(nodes)), nodes[-1]))
         return tree
@@ -169,10 +194,9 @@ class Explanation:
         # Reasons name operators by number.
         text = printable(describe(self.graph[node], self.graph, self._names))
         lines: list[RenderableType] = [Text.assemble((text, "bold cyan"), (f"  #{node}", "dim"))]
-        if step := self._steps.get(node):
-            lines.append(self._fields(self._step_fields(step)))
-        elif scan := self._scans.get(node):
-            lines.append(self._fields(_scan_fields(scan, self._names.predicate(scan.predicate))))
+        lines += [self._fields(self._step_fields(step)) for step in self._steps.get(node, ())]
+        if scan := self._scans.get(node):
+            lines.append(self._fields(_scan_fields(scan, self._selected(scan.selections))))
         return lines
 
     def _step_fields(self, step: Step) -> list[tuple[str, str, str]]:

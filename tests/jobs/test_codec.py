@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given, settings
 
 from predtrace.errors import JobFormatError, StoreError
+from predtrace.inference.plan import Selection
 from predtrace.jobs.codec import SCHEMA, NodeWriter, decode_job, encode_job
 from predtrace.jobs.model import Job, OutputFile, OutputNumbers, OutputValue
 from pushdown.operators import Filter, MarkJoin, Scan, SemiJoin
-from symbolic.expr import Call, Column, Expr, Literal, call
+from symbolic.expr import TRUE, Call, Column, Expr, Literal, call
 from symbolic.types import BOOLEAN, LONG, STRING
 from tests.jobs.examples import (
     GRAPH,
     LINE_KEY,
     ORDER_KEY,
+    PLAN,
+    TARGET,
     example_job,
     expressions,
     jobs,
@@ -101,6 +104,26 @@ def test_deep_expressions() -> None:
     while isinstance(node, Call):
         depth, node = depth + 1, node.args[0]
     assert depth == 20_001
+
+
+def test_a_job_of_a_tree_does_not_say_what_it_has_not() -> None:
+    """Selections of one scan by several predicates: so older versions read the others' jobs."""
+    job = example_job()
+    assert b'"also"' not in encode_job(job)
+    more = (Selection(TRUE, 0), Selection(TARGET, 1))
+    plan = msgspec.structs.replace(
+        PLAN,
+        scans=tuple(msgspec.structs.replace(scan, also=more) for scan in PLAN.scans),
+        intermediates=tuple(msgspec.structs.replace(i, also=more) for i in PLAN.intermediates),
+    )
+    shared = msgspec.structs.replace(job, plans=(plan,))
+    data = encode_job(shared)
+    assert b'"also"' in data
+    assert decode_job(data, "job.json") == shared
+    odd = msgspec.structs.replace(PLAN.scans[0], also=(Selection(TRUE, 7),))
+    named = msgspec.structs.replace(PLAN, scans=(odd,))
+    with pytest.raises(JobFormatError, match="binding 7"):
+        decode_job(encode_job(msgspec.structs.replace(job, plans=(named,))), "job.json")
 
 
 def test_an_unusual_literal_is_refused() -> None:
@@ -191,7 +214,9 @@ def test_another_json_file() -> None:
         (("job", "query"), None, "str expected"),
         (("job", "extra"), 1, "'extra' is unknown"),
         (("job", "graph", 2, "left"), 99, "not in the graph"),
-        (("job", "graph", 2, "left"), 0, "tree"),
+        (("job", "graph", 2, "left"), 0, "cycle"),
+        (("job", "graph", 2, "left"), 4, "does not reach"),
+        (("job", "graph", 2, "right"), 3, "does not reach"),
         (("job", "graph", 2, "operator"), "Teleport", "names none of"),
         (("job", "graph", 3, "condition"), 10**6, "no node 1000000"),
         (("job", "graph", 3, "condition"), -1, "no node -1"),

@@ -32,7 +32,12 @@ _LEFT_PRESERVING = (SemiJoin, AntiJoin, MarkJoin, ScalarSubquery)
 
 
 def push_filters(graph: OperatorGraph) -> OperatorGraph:
-    """An equivalent graph with the same scans; only its filters and inner joins differ."""
+    """An equivalent graph with the same scans; only its filters and inner joins differ.
+
+    One that several operators read parts of stays as it is: a filter would be one of them's.
+    """
+    if graph.shared:
+        return graph
     return OperatorGraph(*_Push(graph).run())
 
 

@@ -72,16 +72,19 @@ class Run:
             start += len(tables[scan.table])
 
     def relations(self, keep: bool) -> dict[int, Relation]:
-        """The relation of every node, or of the root alone."""
+        """The relation of every node, or of the root alone; each is computed once."""
         known: dict[int, Relation] = {}
+        unread = Counter(child for op in self.graph.operators() for child in op.inputs)
         for node in self.graph.bottom_up():
             operator = self.graph[node]
             inputs = self.graph.inputs(node)
             evaluate = EVALUATORS[type(operator)]
             known[node] = evaluate(self, operator, *(known[child] for child in inputs))
+            unread.subtract(inputs)
             if not keep:
-                for child in inputs:
-                    del known[child]
+                for child in set(inputs):
+                    if not unread[child]:
+                        del known[child]
         return known
 
     def scan(self, operator: Scan) -> Relation:

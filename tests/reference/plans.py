@@ -46,16 +46,17 @@ def evaluate_plan(
     for intermediate in sorted(plan.intermediates, key=lambda stored: stored.binding):
         stored = project(reference.outputs[intermediate.node], graph.output(intermediate.node),
                           intermediate.columns)  # fmt: skip
-        picked = _selected(stored, intermediate.columns, intermediate.predicate,
-                           intermediate.parent, bindings, settings)  # fmt: skip
-        rows = [stored[index] for index in picked]
+        found = (_selected(stored, intermediate.columns, one.predicate, one.binding, bindings,
+                           settings) for one in intermediate.selections)  # fmt: skip
+        rows = [stored[index] for index in sorted(set().union(*found))]
         bindings[intermediate.binding] = _Bound(intermediate.columns, rows)
     answers: dict[int, PlanAnswer] = {}
     for scan in plan.scans:
         rows = reference.outputs[scan.node]
         columns = graph.output(scan.node)
-        picked = _selected(rows, columns, scan.predicate, scan.binding, bindings, settings)
-        answers[scan.node] = PlanAnswer(frozenset(picked), scan.label)
+        found = (_selected(rows, columns, one.predicate, one.binding, bindings, settings)
+                 for one in scan.selections)  # fmt: skip
+        answers[scan.node] = PlanAnswer(frozenset().union(*found), scan.label)
     return answers
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from predtrace.inference import infer
 from predtrace.inference.plan import LineagePlan, ScanLineage
 from predtrace.report.explanation import Explanation
 from predtrace.report.names import ColumnNames
@@ -12,6 +13,7 @@ from pushdown import operators as ops
 from pushdown.graph import OperatorGraph
 from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, Param, call, conjunction, same
 from symbolic.types import LONG, STRING
+from tests.chains import chain
 from tests.jobs.examples import GRAPH, PLAN, example_job
 
 LEFT, RIGHT = Column(1, "n_name", STRING), Column(2, "n_name", STRING)
@@ -180,3 +182,18 @@ def test_small_texts() -> None:
     assert size(float("inf")) == "?"
     assert [duration(0.035), duration(1.94), duration(125)] == ["35 ms", "1.9 s", "2 min 5 s"]
     assert [number(1_500_000), number(None), number(float("nan"))] == ["1,500,000", "?", "?"]
+
+
+def test_what_several_operators_read_is_shown_once() -> None:
+    """In a chain of 30 steps there are 2^30 paths."""
+    graph = chain(["union"], 30).graph
+    shown = Explanation(graph, infer(graph))
+    (scan,) = shown.to_dict()["scans"]
+    assert " OR " in scan["predicate"]
+    text = shown.to_text(400)
+    for node in graph.shared - {scan["node"]}:
+        assert text.count(f"  #{node}\n") + text.count(f"  #{node} ") == 1
+        assert f"operator #{node}, which is shown elsewhere" in text
+    several = [operator for operator in shown.to_dict()["operators"] if "also" in operator]
+    assert several
+    assert all(step["verdict"] == "exact" for operator in several for step in operator["also"])

@@ -1,7 +1,13 @@
 """Hypothesis strategies: small random tables, operator graphs over them, and SQL text."""
 
 from tests.strategies.compared import compared
-from tests.strategies.graphs import Pipeline, block_pipelines, pipelines, positive_pipelines
+from tests.strategies.graphs import (
+    Pipeline,
+    block_pipelines,
+    pipelines,
+    positive_pipelines,
+    shared_pipelines,
+)
 from tests.strategies.profiles import count, phases, register_profiles
 
 register_profiles()
@@ -15,4 +21,5 @@ __all__ = [
     "pipelines",
     "positive_pipelines",
     "register_profiles",
+    "shared_pipelines",
 ]

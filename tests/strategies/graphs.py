@@ -65,21 +65,44 @@ class Node(NamedTuple):
 
 
 class GraphBuilder:
-    """Builds a random graph downwards from a budget of operators."""
+    """Builds a random graph downwards from a budget of operators.
 
-    def __init__(self, draw: Draw, tables: dict[str, Table], kinds: tuple[str, ...]) -> None:
+    With `sharing`, parts that are there already are read again, through a projection.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        tables: dict[str, Table],
+        kinds: tuple[str, ...],
+        *,
+        sharing: bool = False,
+    ) -> None:
         self.draw = draw
         self.tables = tables
         self.kinds = kinds
         self.operators: list[Operator] = []
         self.scans: Counter[str] = Counter()
         self.column_count = 0
+        self.sharing = sharing
+        self.finished: list[Node] = []
 
     def relation(self, budget: int) -> Node:
         """A random part with about `budget` operators above its scans."""
+        if self.sharing and self.finished and likely(self.draw, 2):
+            return self.again(one_of(self.draw, self.finished))
         if budget <= 0:
-            return self.scan()
-        return _KINDS[one_of(self.draw, self.kinds)][0](self, budget - 1)
+            made = self.scan()
+        else:
+            made = _KINDS[one_of(self.draw, self.kinds)][0](self, budget - 1)
+        if made.columns:
+            self.finished.append(made)
+        return made
+
+    def again(self, node: Node) -> Node:
+        """A part that is there already, with new columns."""
+        copied = tuple(Assignment(self.column(c.name, c.type, c.nullable), c) for c in node.columns)
+        return self.add(RowTransform, node, input=node.id, assignments=copied)
 
     def add(self, make: Callable[..., Operator], *inputs: Node, **fields: Any) -> Node:
         """Add an operator of the class with the fields."""
@@ -330,9 +353,11 @@ def tables(draw: Any, most_rows: int = 5, count: int = 3) -> dict[str, Table]:
 
 
 @st.composite
-def _pipelines(draw: Any, kinds: tuple[str, ...], operators: int, most_rows: int) -> Pipeline:
+def _pipelines(
+    draw: Any, kinds: tuple[str, ...], operators: int, most_rows: int, *, sharing: bool = False
+) -> Pipeline:
     sources = draw(tables(most_rows))
-    build = GraphBuilder(draw, sources, kinds)
+    build = GraphBuilder(draw, sources, kinds, sharing=sharing)
     root = build.relation(draw(st.integers(1, operators)))
     graph = OperatorGraph(build.operators, root.id)
     return Pipeline(graph, {name: table.rows for name, table in sources.items()})
@@ -344,6 +369,12 @@ def pipelines(operators: int = 8, *, samples: bool = False) -> st.SearchStrategy
     Without `samples` engines give the same rows as the reference.
     """
     return _pipelines(_ALL if samples else _WEIGHTED, operators, 5)
+
+
+def shared_pipelines(operators: int = 6) -> st.SearchStrategy[Pipeline]:
+    """Graphs of all operators with a node that several of them read."""
+    found = _pipelines(_WEIGHTED, operators, 4, sharing=True)
+    return found.filter(lambda pipeline: bool(pipeline.graph.shared))
 
 
 def positive_pipelines(operators: int = 4) -> st.SearchStrategy[Pipeline]:

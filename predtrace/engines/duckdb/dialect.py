@@ -12,4 +12,5 @@ DUCKDB_DIALECT = Dialect(
     functions=spellings(DUCKDB),
     aggregates=spellings(DUCKDB_AGGREGATES),
     exists_as_value=True,
+    materializes=True,
 )

@@ -31,12 +31,14 @@ from predtrace.engines.base import (
     SetRequest,
     StoredLink,
     Targets,
+    UnionLink,
     expressions_of,
     links_of,
     physical_name,
     prepare_folder,
     replays_of,
     scans_of,
+    spread,
 )
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_inexactness
@@ -56,7 +58,7 @@ from predtrace.engines.duckdb.source import (
 from predtrace.engines.duckdb.stored import reduced_rows, stored_relation
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.limits import refuse_choices
-from predtrace.engines.sql.query import FILE, Bound, Queries
+from predtrace.engines.sql.query import FILE, Bound, Queries, readable_union
 from predtrace.engines.sql.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
@@ -138,6 +140,7 @@ class DuckDBEvaluation:
 
     def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
         """The union, by row identity, of what several scans of one source select."""
+        requests = spread(requests)
         bounds = [self._bound(request.link) for request in requests]
         return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
 
@@ -194,7 +197,10 @@ class DuckDBEvaluation:
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with known values of the bound row substituted."""
-        return self._queries.readable_predicate(request, self._bound(request.link))
+        return readable_union(
+            self._queries.readable_predicate(one, self._bound(one.link))
+            for one in spread((request,))
+        )
 
     # -- running queries
 
@@ -243,6 +249,11 @@ class DuckDBEvaluation:
         if isinstance(link, RefinedLink):
             query = bound_query(link, self._queries, self._refine(link))
             return self._described(*self.materialized(query), bound_columns(link, self._targets))
+        if isinstance(link, UnionLink):
+            bounds = [self._bound(part) for part in link.parts]
+            columns = link.parts[0].columns
+            query = self._queries.united(bounds, columns)
+            return self._described(*self.materialized(query), columns)
         if isinstance(link, StoredLink):
             return self._described(*self.materialized(self._looked_up(link)), link.columns)
         if isinstance(link, ReplayedLink):

@@ -14,6 +14,7 @@ SPARK_DIALECT = Dialect(
     functions=spellings(SPARK),
     aggregates=spellings(SPARK_AGGREGATES),
     exists_as_value=False,
+    materializes=False,
 )
 
 QUESTIONS: dict[bool, Dialect] = {

@@ -27,7 +27,9 @@ from predtrace.engines.base import (
     StoredLink,
     TargetLink,
     Targets,
+    UnionLink,
     physical_name,
+    spread,
 )
 from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.partitions import Partitions
@@ -45,7 +47,7 @@ from predtrace.engines.spark.total import provide
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.limits import refuse_choices
-from predtrace.engines.sql.query import Bound, Queries
+from predtrace.engines.sql.query import Bound, Queries, readable_union
 from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
@@ -152,10 +154,9 @@ def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
     return session
 
 
-def _comparable(link: StoredLink | ReplayedLink) -> StoredLink | ReplayedLink:
-    """The link without columns that Spark cannot make distinct: maps."""
-    columns = tuple(column for column in link.columns if comparable(column.type))
-    return msgspec.structs.replace(link, columns=columns)
+def _comparable(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns without those that Spark cannot make distinct: maps."""
+    return tuple(column for column in columns if comparable(column.type))
 
 
 class SparkEvaluation:
@@ -182,6 +183,7 @@ class SparkEvaluation:
 
     def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
         """The union, by row identity, of what several scans of one source select."""
+        requests = spread(requests)
         with spark_errors():
             bounds = [self._bound(request.link) for request in requests]
             query = self._rows_query(requests, bounds, identity=False)
@@ -222,7 +224,10 @@ class SparkEvaluation:
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with known values of the bound row substituted."""
         with spark_errors():
-            return self._queries.readable_predicate(request, self._bound(request.link))
+            return readable_union(
+                self._queries.readable_predicate(one, self._bound(one.link))
+                for one in spread((request,))
+            )
 
     def dataframe(self, query: exp.Query) -> DataFrame:
         """The result of a query, computed when read."""
@@ -241,6 +246,11 @@ class SparkEvaluation:
         if link not in self._bounds:
             if isinstance(link, TargetLink):
                 self._bounds[link] = self._local_bound(self._targets.rows, self._targets.columns)
+            elif isinstance(link, UnionLink):
+                bounds = [self._bound(part) for part in link.parts]
+                query = self._queries.united(bounds, _comparable(link.parts[0].columns))
+                frame = self._kept(self.session.sql(query.sql("spark")))
+                self._bounds[link] = Bound(name=self._view(frame, "bound").name)
             else:
                 self._bounds[link] = self._linked_bound(link)
         return self._bounds[link]
@@ -264,8 +274,8 @@ class SparkEvaluation:
             source = self._view(stored_frame(self.session, link), "stored")
         else:
             source = self._replayed(link)
-        # No param takes the value of a map.
-        link = _comparable(link)
+        # No param has the value of a map.
+        link = msgspec.structs.replace(link, columns=_comparable(link.columns))
         if isinstance(link, ReplayedLink) and link.identities:
             return self._identified(link, source, parent)
         query = self._queries.bound_rows(source, link.columns, link.predicate, parent)

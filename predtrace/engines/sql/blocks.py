@@ -2,8 +2,9 @@
 
 Columns have their physical names ``c<id>``, which are unique in a graph, so nothing needs
 qualifying. Each operator extends the query below it if SQL's order of clauses allows; otherwise it
-reads that query as a subquery. There are no CTEs, and FROM lists stay flat. The engine's optimizer
-can thus move filters, drop columns and order joins as for a query written by hand.
+reads that query as a subquery. FROM lists stay flat. The engine's optimizer can thus move filters,
+drop columns and order joins as for a query written by hand. An operator that several others read is
+a CTE, which is computed once. Scans are not: each of their readers reads the source.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from predtrace.engines.sql import trees
 from predtrace.engines.sql.compiler import Compiler
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
+from predtrace.errors import EngineError
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Operator
+from pushdown.operators import Operator, Scan
 from symbolic.expr import Column, Expr, conjuncts
 
+MOST_UNFOLDED = 5_000
+"""So many operators a query may come to, where CTEs are copied to where they are read."""
 FILLER = "filler"
 """The only column of a query for a node without columns: rows in SQL need a column."""
 
@@ -47,6 +51,13 @@ class Block(msgspec.Struct, frozen=True):
         return self.count is not None or self.offset > 0
 
 
+class _Common(msgspec.Struct, frozen=True):
+    """What several operators read: its query, and the sort order that its rows come in."""
+
+    query: exp.Select
+    order: tuple[exp.Ordered, ...]
+
+
 class Planner:
     """Builds the queries of one graph for a dialect, with a function per operator class.
 
@@ -64,17 +75,56 @@ class Planner:
         self.dialect = dialect
         self.scans = scans
         self._builders = builders
+        self._common: dict[int, _Common] = {}
         columns = {c.id: read(c) for node in graph.top_down() for c in graph.output(node)}
         self.compile = Compiler(dialect.name, dialect.functions, columns)
 
     def query(self, node: int) -> exp.Select:
-        """The node's rows."""
-        return self.closed(self.block(node), self.graph.output(node))
+        """The node's rows.
+
+        Raises EngineError if the engine would compute what several operators read too often.
+        """
+        if not self.dialect.materializes and self.graph.unfolded(node) > MOST_UNFOLDED:
+            raise EngineError(
+                f"the {self.dialect.name} engine computes rows again for each operator that reads "
+                f"them, with more than {MOST_UNFOLDED} operators in all; use engine='duckdb'"
+            )
+        return self.finished(self.closed(self.block(node), self.graph.output(node)))
+
+    def finished(self, query: exp.Select) -> exp.Select:
+        """The query with the CTEs that it reads; no other is built with this planner."""
+        for node, common in self._common.items():
+            query = query.with_(
+                _common_name(node),
+                as_=common.query,
+                materialized=self.dialect.materializes or None,
+                copy=False,
+            )
+        return query
 
     def block(self, node: int) -> Block:
         """The node's rows as a query that may be extended."""
         operator = self.graph[node]
-        return self._builders[type(operator)](self, operator)
+        build = self._builders[type(operator)]
+        if node not in self.graph.shared or isinstance(operator, Scan):
+            return build(self, operator)
+        if node not in self._common:
+            self._common[node] = self._made_common(node, build(self, operator))
+        table = exp.alias_(trees.table(_common_name(node)), f"n{node}", table=True, copy=False)
+        order = tuple(key.copy() for key in self._common[node].order)
+        return Block(exp.Select().from_(table, copy=False), order=order)
+
+    def _made_common(self, node: int, block: Block) -> _Common:
+        """A block as a CTE, which has the values beside its columns that its rows are sorted by."""
+        names = [f"o{node}_{place}" for place in range(len(block.order))]
+        keys = zip(block.order, names, strict=True)
+        values = [exp.alias_(key.this.copy(), name, copy=False) for key, name in keys]
+        query = self.closed(block, self.graph.output(node), extra=values)
+        order = []
+        for key, name in zip(block.order, names, strict=True):
+            order.append(key.copy())
+            order[-1].set("this", trees.column(name))
+        return _Common(query, tuple(order))
 
     def closed(
         self, block: Block, columns: Sequence[Column], extra: Sequence[exp.Expr] = ()
@@ -124,6 +174,10 @@ class Planner:
         """The condition in SQL; None for TRUE."""
         terms = [self.compile(term) for term in conjuncts(expr)]
         return exp.and_(*terms, copy=False) if terms else None
+
+
+def _common_name(node: int) -> str:
+    return f"shared{node}"
 
 
 def read(column: Column) -> exp.Expr:

@@ -22,7 +22,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """An engine's SQL: `name` is sqlglot's name for it; then come functions and aggregates.
 
     `semantics` are the semantics whose functions the engine evaluates. `exists_as_value` says
-    whether EXISTS may stand among the selected values.
+    whether EXISTS may stand among the selected values, `materializes` whether a CTE can be
+    computed once, however often it is read.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     functions: Mapping[str, Spelling]
     aggregates: Mapping[str, AggregateSpelling]
     exists_as_value: bool
+    materializes: bool
 
     def aggregate(self, call: AggregateCall, compile: Compiler) -> exp.Expr:
         """The aggregate in SQL, of the type that the call states.

@@ -42,10 +42,9 @@ def limit_ties(
     `scans` is as for `relational.plan_query`, and so are the EngineErrors. The relations must have
     all rows that the pipeline read, or all rows that its limits depend on.
     """
-    plan = planner(graph, dialect, scans)
     limits = (graph[inner] for inner in graph.bottom_up(node))
     return tuple(
-        LimitTies(limit.id, _ties(plan, limit))
+        LimitTies(limit.id, _ties(planner(graph, dialect, scans), limit))
         for limit in limits
         if isinstance(limit, Limit) and _cuts(limit)
     )
@@ -106,7 +105,7 @@ def _ties(plan: Planner, limit: Limit) -> exp.Query:
     groups = exp.select(counted).from_(tied.subquery("tied")).group_by(exp.column(_FIRST))
     most = exp.Coalesce(this=exp.Max(this=exp.column("n")), expressions=[number(1)])
     differ = exp.alias_(exp.GT(this=most, expression=number(1)), "differ")
-    return exp.select(differ).from_(groups.subquery("groups"))
+    return plan.finished(exp.select(differ).from_(groups.subquery("groups")))
 
 
 def _places(block: Block) -> tuple[exp.Expr, exp.Expr]:

@@ -8,7 +8,7 @@ Shared by the SQL engines. The relations that queries read are given by name:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -116,6 +116,15 @@ class Queries:
             trees.alias(match.target.copy(), TARGET),
             *(trees.column(physical_name(column.id), "s") for column in columns),
         ).distinct(copy=False)
+
+    def united(self, bounds: Sequence[Bound], columns: Sequence[Column]) -> exp.Query:
+        """The distinct rows of bound relations that have these columns."""
+        names = [TARGET, *(physical_name(column.id) for column in columns)]
+        rows = (
+            trees.select(*map(trees.column, names), source=aliased(self.relation(bound), "b"))
+            for bound in bounds
+        )
+        return exp.union(*rows, distinct=True, copy=False)
 
     def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
         """The rows of `bound_rows`, with repetitions and with their identities.
@@ -319,6 +328,12 @@ def _equality(
     )
     kind = exp.NullSafeEQ if nulls_meet else exp.EQ
     return kind(this=compiler(key.scanned), expression=value or compiler(key.bound))
+
+
+def readable_union(predicates: Iterable[str]) -> str:
+    """Predicates of which one must hold, for people."""
+    found = list(dict.fromkeys(predicates))
+    return found[0] if len(found) == 1 else "\nOR ".join(f"({text})" for text in found)
 
 
 def aliased(relation: exp.Expr, name: str) -> exp.Expr:

@@ -11,9 +11,10 @@ from predtrace.lineage.modes.from_sources import SourceMode
 from predtrace.lineage.modes.refined import RefinedMode
 from predtrace.lineage.modes.replayed import ReplayedMode
 from predtrace.lineage.modes.stored import StoredMode
-from predtrace.lineage.on_demand import refinement, scan_rows
+from predtrace.lineage.on_demand import refinement, scan_rows, unrefinable
 from predtrace.lineage.stored_results import missing_intermediates
 from predtrace.vocabulary import PRECISE
+from pushdown.graph import OperatorGraph
 
 
 def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
@@ -31,7 +32,7 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
         )
     if not missing:
         return StoredMode(), "all intermediate results that lineage needs are stored"
-    if _joins_are_large(job, missing) and job.output is not None:
+    if _is_refinable(job) and _joins_are_large(job, missing):
         refined = refinement(job, plan.aggregates)
         if all(scan.label == PRECISE for scan in refined.scans):
             return RefinedMode(), (
@@ -42,6 +43,10 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
         "the job has not stored the intermediate results that lineage needs; a replay is precise "
         "and reads no source more often than refining would"
     )
+
+
+def _is_refinable(job: Job) -> bool:
+    return job.output is not None and not unrefinable(OperatorGraph(job.graph, job.root))
 
 
 def _joins_are_large(job: Job, missing: Sequence[Intermediate]) -> bool:

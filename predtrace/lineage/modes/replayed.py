@@ -6,12 +6,13 @@ from pathlib import Path
 
 from predtrace.engines.base import Link, ReplayedLink, ScanRequest, TargetLink
 from predtrace.inference.identities import carrying
-from predtrace.inference.plan import LineagePlan
+from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Selection
 from predtrace.jobs.model import Job
 from predtrace.lineage.modes.from_sources import SourceMode
 from predtrace.lineage.on_demand import replays_of_plan
 from predtrace.lineage.replays import refuse_unrepeatable, restricted, set_requests
 from predtrace.lineage.requests import linked_requests
+from predtrace.lineage.stored_results import united
 from predtrace.vocabulary import REPLAYED
 from pushdown.graph import OperatorGraph
 from pushdown.needs import pruned
@@ -49,26 +50,49 @@ def _replayed_links(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[i
     numbered = {scan.id for scan in graph.scans() if scan.table in sources}
     for item in plan.intermediates:
         refuse_unrepeatable(graph, item.node)
-        parent, replay = links[item.parent], replays[item.binding]
-        bound = {scan.node for scan in plan.scans if scan.binding == item.binding}
-        carried, identities = carrying(graph, item.node, bound & numbered)
-        wanted = {column.id for column in item.columns} | column_ids(item.predicate)
-        wanted.update(c.id for found in identities.values() for c in (found.file, found.row))
-        kept = pruned(carried, item.node, frozenset(wanted))
-        taken = bound & numbered & set(replay.selective) - identities.keys()
-        looked_up = {
-            scan.node: column_ids(scan.predicate) for scan in plan.scans if scan.node in taken
+        bound = {
+            scan.node
+            for scan in plan.scans
+            if scan.binding == item.binding and not scan.also and not item.also
         }
-        links[item.binding] = ReplayedLink(
-            graph=kept,
-            node=item.node,
-            scans=restricted(job, graph, replay.restrictions, parent, kept, looked_up),
-            columns=item.columns,
-            predicate=item.predicate,
-            parent=parent,
-            identities=identities,
-            sets=set_requests(job, graph, replay.sets, parent),
-            memberships={one.node: one.memberships for one in replay.restrictions},
-            selective=frozenset(looked_up),
+        links[item.binding] = united(
+            _replayed_link(
+                job, graph, plan, replay, item, one, links[one.binding], bound & numbered
+            )
+            for one, replay in zip(item.selections, replays[item.binding], strict=True)
         )
     return links
+
+
+def _replayed_link(
+    job: Job,
+    graph: OperatorGraph,
+    plan: LineagePlan,
+    replay: Replay,
+    item: Intermediate,
+    asked: Selection,
+    parent: Link,
+    numbered: set[int],
+) -> ReplayedLink:
+    """The rows of an intermediate that one selection looks up.
+
+    Of the scans `numbered` lineage may be told by row numbers that the replay comes by.
+    """
+    carried, identities = carrying(graph, item.node, numbered)
+    wanted = {column.id for column in item.columns} | column_ids(asked.predicate)
+    wanted.update(c.id for found in identities.values() for c in (found.file, found.row))
+    kept = pruned(carried, item.node, frozenset(wanted))
+    taken = numbered & set(replay.selective) - identities.keys()
+    looked_up = {scan.node: column_ids(scan.predicate) for scan in plan.scans if scan.node in taken}
+    return ReplayedLink(
+        graph=kept,
+        node=item.node,
+        scans=restricted(job, graph, replay.restrictions, parent, kept, looked_up),
+        columns=item.columns,
+        predicate=asked.predicate,
+        parent=parent,
+        identities=identities,
+        sets=set_requests(job, graph, replay.sets, parent),
+        memberships={one.node: one.memberships for one in replay.restrictions},
+        selective=frozenset(looked_up),
+    )
