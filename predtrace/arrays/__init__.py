@@ -12,9 +12,8 @@
     store.lineage(b, a, relation)
     store.query([b, a], [3]).cells()                   # the cells of A that cell 3 of B came from
 
-After DSLog ("Compression and In-Situ Query Processing for Fine-Grained Array Lineage")
-and the thesis it grew from; docs/arrays.md explains. The names below are loaded when first
-used.
+It follows DSLog ("Compression and In-Situ Query Processing for Fine-Grained Array Lineage") and the
+thesis that DSLog grew from; see docs/arrays.md. The names below are loaded when first used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a question about tracked arrays is answered with, and how cells are named in it."""
+"""Answers to questions about tracked arrays, and the ways to name cells in a question."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from predtrace.packed.boxes import Ints, Shape
 CellsLike: TypeAlias = (
     Cells | npt.ArrayLike | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]
 )
-"""Cells; one as a tuple of indices; several, one a row; a key of slices; or a mask."""
+"""A `Cells`; one cell as a tuple of indices; several cells, one a row; a key of slices; or a
+mask."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """Cells of one array, and how far they can be trusted.
 
-    `label` is the weakest on any way that lineage was followed; `reasons` say what made it
-    weaker than `precise`.
+    `label` is the weakest label on any path that was followed; `reasons` say why it is weaker than
+    `precise`.
     """
 
     where: Cells
@@ -38,7 +39,7 @@ class Answer:
         return self.where.cells()
 
     def count(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.where.count()
 
     def mask(self) -> npt.NDArray[np.bool_]:
@@ -73,7 +74,7 @@ def as_cells(shape: Shape, cells: CellsLike) -> Cells:
     """
     if isinstance(cells, Cells):
         if cells.shape != shape:
-            raise ArrayLineageError(f"cells of shape {cells.shape} are no cells of {shape}")
+            raise ArrayLineageError(f"cells of shape {cells.shape} are not cells of {shape}")
         return cells
     if isinstance(cells, slice | EllipsisType):
         cells = (cells,)

@@ -1,4 +1,4 @@
-"""What a prediction rests on."""
+"""The basis of a prediction."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from predtrace.arrays.relation import LineageTable
 
 
 class Kind(StrEnum):
-    """How far a prediction reaches beyond what was captured."""
+    """The reach of a prediction beyond the captured calls."""
 
     DIMENSIONAL = "dimensional"
     """The same shapes were captured before."""
     GENERALISED = "generalised"
-    """Other shapes were, and the table's numbers are linear functions of their sizes."""
+    """Other shapes were captured, and the table's numbers are linear functions of the sizes."""
 
 
 class Basis(msgspec.Struct, frozen=True):
     """The captured calls behind a predicted table: an inference, not a proof.
 
-    `operation` and `structure` say where in what was learnt they are, `withdrawals` how
-    often predictions of this kind from there had been withdrawn by then.
+    `operation` and `structure` say where these calls are in what was learnt. `withdrawals` is the
+    number of withdrawals there when the prediction was made.
     """
 
     operation: str
@@ -38,7 +38,7 @@ class Basis(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A predicted table, and why."""
+    """A predicted table, and its basis."""
 
     table: LineageTable
     basis: Basis

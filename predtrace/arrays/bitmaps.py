@@ -1,8 +1,8 @@
-"""Joining many boxes in a small array: marked in a bitmap, and read off as runs.
+"""Joins many boxes in a small array: marks them in a bitmap, and reads the runs of marked cells.
 
-Sorting n boxes takes n log n steps in no order of memory. Where the array has not many more cells
-than there are boxes, marking the cells and looking for the borders between marked ones and
-others is faster, and what comes out is sorted.
+Sorting n boxes takes n log n steps with scattered memory access. If the array has not many more
+cells than there are boxes, it is faster to mark the cells and find the borders of marked cells, and
+the result is sorted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from predtrace.packed.boxes import Columns, Flags, Ints, Shape, expand, ravel, volumes
 
 MANY = 1 << 10
-"""Boxes that are sorted however small the array is."""
+"""Up to so many boxes are sorted, even if the array is small."""
 
 _CELLS_PER_BOX = 32
 _LINES_PER_BOX = 4

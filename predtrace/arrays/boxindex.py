@@ -1,4 +1,4 @@
-"""Which of many boxes may overlap given ones: sorted orders and binary search.
+"""Finds the boxes among many that may overlap given boxes, by sorted orders and binary search.
 
 Boxes are laid out along one line by the row-major numbers of their corners: every cell of
 a box has a number between those of its first and its last corner, so boxes that share a
@@ -38,13 +38,13 @@ class BoxIndex:
 
     @property
     def major(self) -> int | None:
-        """The axis that boxes are sorted by first, where there are several."""
+        """The axis by which boxes are sorted first, if there are several."""
         return self._axes[0] if len(self._axes) > 1 else None
 
     def candidates(self, lo: Ints, hi: Ints) -> Iterator[tuple[Ints, Ints | None]]:
         """Pairs (box of the index, given box), in parts; all that overlap are among them.
 
-        Of a single given box, the boxes of the index only.
+        For a single given box, only the boxes of the index.
         """
         first, last = self._key(lo), self._key(hi)
         for each in self._classes:

@@ -1,4 +1,4 @@
-"""Where lineage comes from: captured by the caller, or predicted from earlier calls."""
+"""The lineage of calls: captured by the caller, or predicted from earlier calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CellCapture: TypeAlias = Callable[[tuple[int, ...]], Iterable[Sequence[int]]]
 """The input cells that contributed to an output cell."""
 
 Source: TypeAlias = CellRelation | LineageTable | CellCapture
-"""Where lineage comes from: pairs, a compressed table, or a function of output cells."""
+"""A source of lineage: pairs, a compressed table, or a function of output cells."""
 
 CallCapture: TypeAlias = Callable[[int, int], Source]
 """The lineage between an output and an input of a call, by their positions."""
@@ -29,7 +29,7 @@ Captures: TypeAlias = CallCapture | Mapping[tuple[int, int], Source]
 
 
 class Predictor(Protocol):
-    """Learns the lineage of operations from calls, and predicts that of other calls."""
+    """Learns the lineage of operations from calls, and predicts the lineage of other calls."""
 
     def predict(
         self, call: CallSignature, output: int, input: int, *, verifiable: bool
@@ -45,7 +45,7 @@ class Predictor(Protocol):
         """Learn from the tables that were captured, by positions (output, input)."""
 
     def is_withdrawn(self, basis: Basis) -> bool:
-        """Whether what was observed since contradicts what a prediction rests on."""
+        """Whether later observations contradict the basis of a prediction."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TrackedArray:
 
 @dataclass(frozen=True)
 class CallLineage:
-    """The tables of a call by positions (output, input), and what predicted ones rest on."""
+    """The tables of a call by positions (output, input), and the basis of predicted tables."""
 
     tables: Mapping[tuple[int, int], LineageTable]
     bases: Mapping[tuple[int, int], Basis]
@@ -79,7 +79,7 @@ class OperationCall:
     args: dict[str, Any]
 
     def lineage(self, capture: Captures | None, reuse: Predictor | None) -> CallLineage:
-        """What is predicted, and what is captured since it could not be."""
+        """The predicted tables, and the captured tables of what could not be predicted."""
         signature = self.signature()
         predicted: dict[tuple[int, int], Prediction] = {}
         captured: dict[tuple[int, int], LineageTable] = {}
@@ -107,7 +107,7 @@ class OperationCall:
         )
 
     def signature(self) -> CallSignature:
-        """The call without values. Raises ArrayLineageError if an argument is no JSON."""
+        """The call without values. Raises ArrayLineageError if an argument is not JSON."""
         return CallSignature.of(
             self.name,
             tuple(one.shape for one in self.inputs),

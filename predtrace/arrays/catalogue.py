@@ -1,4 +1,4 @@
-"""The catalogue of an array store: which arrays there are, and which table relates which two.
+"""The catalogue of an array store: its arrays, and the tables that relate them.
 
     {"format": "predtrace arrays", "schema": 2, "sha256": "…",
      "body": {"arrays": […], "operations": […], "lineage": […]}}
@@ -45,10 +45,9 @@ class OperationEntry(msgspec.Struct, frozen=True):
 class LineageEntry(msgspec.Struct, frozen=True):
     """The table that relates two arrays.
 
-    `table` is the SHA-256 of its file, `operation` the place of its call among the
-    operations, if it came from one. `quality` says how far it can be trusted, and `reason`
-    why not wholly; in files of schema 1 all lineage is precise. `basis` is what predicted
-    lineage rests on.
+    `table` is the SHA-256 of its file, `operation` the place of its call among the operations, if
+    it came from one. `quality` is its label, and `reason` says why it is not precise; in files of
+    schema 1 all lineage is precise. `basis` is the basis of predicted lineage.
     """
 
     output: str
@@ -69,7 +68,7 @@ class CallEntry(msgspec.Struct, frozen=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """All that a store knows but for the tables themselves.
+    """All that a store knows, except the tables themselves.
 
     `journal` names a file with calls that were recorded since (schema 3), if there is one.
     """
@@ -98,8 +97,8 @@ def encode_catalogue(catalogue: Catalogue) -> bytes:
 def decode_catalogue(data: bytes, where: str) -> Catalogue:
     """The catalogue that `encode_catalogue` wrote.
 
-    `where` names the file in errors. Raises ArrayFormatError if it is no catalogue, is
-    truncated or changed, or was written by a newer predtrace.
+    `where` names the file in errors. Raises ArrayFormatError if it is not a catalogue, is truncated
+    or changed, or was written by a newer predtrace.
     """
     _, body = ENVELOPE.open(data, where)
     try:

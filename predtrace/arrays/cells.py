@@ -1,4 +1,4 @@
-"""Sets of cells of one array, as unions of boxes: what queries take and give."""
+"""Sets of cells of one array, as unions of boxes: the input and output of queries."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ Place: TypeAlias = int | slice
 class Cells:
     """The cells in any of the boxes ``lo[n] <= cell <= hi[n]``, shapes (boxes, axes).
 
-    Boxes may overlap; none is empty. `box`, `points` and `everything` check what they are
-    given.
+    Boxes may overlap; none is empty. `box`, `points` and `everything` check their arguments.
     """
 
     shape: Shape
@@ -102,7 +101,7 @@ class Cells:
         return cls(shape, lo, hi).coalesced()
 
     def __len__(self) -> int:
-        """How many boxes there are."""
+        """The number of boxes."""
         return len(self.lo)
 
     def __contains__(self, cell: Sequence[int]) -> bool:
@@ -114,7 +113,7 @@ class Cells:
         return sorted_unique(expand(self.lo, self.hi)[1], self.shape)
 
     def count(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return int(volumes(self.lo, self.hi).sum()) if len(self) < 2 else len(self.cells())
 
     def same_as(self, other: Cells) -> bool:
@@ -122,7 +121,8 @@ class Cells:
         return self.shape == other.shape and np.array_equal(self.cells(), other.cells())
 
     def coalesced(self) -> Cells:
-        """The same cells in fewer boxes: equal ones once, adjacent and overlapping ones joined.
+        """The same cells in fewer boxes: without repetitions, with adjacent and overlapping boxes
+        joined.
 
         Per axis, boxes that agree on all other axes are joined to the union of their
         intervals, as range encoding does (DSLog, Section V-B3).

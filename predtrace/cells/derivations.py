@@ -1,13 +1,13 @@
-"""The ways that a column's value takes from scans to the output, one row to one row.
+"""The ways of a column's value from scans to the output, one row to one row.
 
-A derivation is the operator tree with a choice at every union that the value passes, and
-without the limits and DISTINCTs there. Its rows that are equal to the target are exactly what
-the target was made of: a limit's lineage is the input rows equal to its row, that of DISTINCT
-all equal ones. Only where other columns are dropped above a limit, rows that it did not keep
-may look the same in the output; then the rows are a superset.
+A derivation is the operator tree with one branch chosen at every union that the value passes, and
+without the limits and DISTINCTs there. Its rows that are equal to the target are exactly the rows
+that the target was made of: the lineage of a limit, or of DISTINCT, is all input rows equal to its
+row. But if other columns are dropped above a limit, rows that the limit left out may look the same
+in the output; the rows are then a superset.
 
-Where an outer join pads what a union or limit gives, taking rows out, or letting more in, would
-change which rows are padded. Such ways end there, as at aggregates.
+If an outer join pads the rows of a union or limit, removing or adding rows would change which rows
+are padded. Such ways end there, as at aggregates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEEPING_ROWS = (Filter, Sort, Limit, Distinct)
 
 
 class NotDerivable(Exception):
-    """An operator that does not pass rows on one by one: its number, and why it is in the way."""
+    """An operator that does not pass rows on one by one: its number, and the reason."""
 
     def __init__(self, node: int, reason: str) -> None:
         super().__init__(reason)
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 class Derivation(msgspec.Struct, frozen=True):
     """One way: its operator tree; by column id, the step that computes it, or its scan.
 
-    `excess` says why its rows may be more than the lineage; empty if they are not.
+    `excess` says why it may have more rows than the lineage; empty if it does not.
     """
 
     graph: OperatorGraph
@@ -202,7 +202,8 @@ class _Paths:
         return frozenset(column.id for column in self._graph.output(node))
 
     def _excess(self, limit: int) -> tuple[str, ...]:
-        """Why a limit's rows may be told from others no more: nothing, if they can be."""
+        """The reason why a limit's rows may not be distinguishable from others; empty if they
+        are."""
         node = limit
         while (above := self._graph.consumer(node)) is not None:
             operator = self._graph[above]
@@ -212,13 +213,15 @@ class _Paths:
             else:
                 kept = isinstance(operator, _KEEPING_ROWS)
             if not kept:
-                return (f"operator {limit}, Limit: its rows may not be told from others above",)
+                return (
+                    f"operator {limit}, Limit: its rows may not be distinguishable from others above",
+                )
             node = above
         return ()
 
 
 def feeding(graph: OperatorGraph, column: Column) -> dict[int, Ids]:
-    """By scan, the columns that an output column is made of, through whatever operators."""
+    """The columns that an output column is made of, by scan, through any operators."""
     found: dict[int, Ids] = {}
     wanted = {graph.root: frozenset({column.id})}
     for node in graph.top_down():

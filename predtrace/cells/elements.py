@@ -1,8 +1,8 @@
-"""Functions of array elements: what their lambdas make of the elements, and what they capture.
+"""Functions of array elements: the elements that their lambdas read, and the values they capture.
 
-In a lambda's body plain functions read what they are given. Whatever else stands there (an
-index other than the element's own position, a branch that another row may not take, an array
-made of an element) is taken to depend on all that the body reads, which is a superset.
+In a lambda's body plain functions read their arguments. Anything else (an index other than the
+element's own position, a branch that another row may not take, an array made of an element) counts
+as depending on all that the body reads, which is a superset.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READ_WHOLE = (
 )
 """Functions whose result depends on every cell of an array."""
 CHOOSING = ("case", "coalesce")
-"""Functions that give one of their arguments."""
+"""Functions that return one of their arguments."""
 
 
 def transformed(call: Call, given: Given) -> Iterator[Source]:
@@ -62,7 +62,8 @@ def filtered(call: Call, given: Given) -> Iterator[Source]:
 def _from_elements(
     call: Call, arrays: Sequence[Expr], places: Ints, given: Given
 ) -> Iterator[Source]:
-    """What the body reads for element o of the result: the elements `places[o]`, and the rest."""
+    """The sources of element o of the result: the elements `places[o]`, and what else the body
+    reads."""
     function, out = call.args[-1], given.shape(call)
     assert isinstance(function, Lambda)
     index = position_variable(call)
@@ -90,7 +91,7 @@ def _at(array: Expr, out: tuple[int, ...], places: Ints, given: Given) -> Source
 
 
 def _excess(body: Expr, index: int | None) -> str | None:
-    """Why the cells that a body reads may be more than its value depends on; None if not."""
+    """The reason why a body may read more cells than its value depends on; None if it does not."""
     if not free_variables(body):
         return None
     match body:

@@ -1,10 +1,10 @@
-"""How the cells of a function's result depend on the cells of its arguments: a table.
+"""The table of how the cells of a function's result depend on the cells of its arguments.
 
-A row of `RULES` gives, for one call in one row of data, tables of `predtrace.arrays` from the
-cells of the result to those of each expression that it is made of, and names the witnesses
-that this takes: expressions whose values the engine is asked for. The notion of lineage is that
-of captured numpy programs (docs/arrays-capture.md, section 7): what is moved comes from where
-it was, with the index or condition that chose it, not from what it was compared with.
+For one call in one row of data, a row of `RULES` gives tables of `predtrace.arrays`, from the cells
+of the result to the cells of each expression that it is made of. It also names the witnesses that
+this needs: expressions whose values the engine computes. Lineage is defined as for captured numpy
+programs (docs/arrays-capture.md, section 7): a moved cell comes from its old place, with the index
+or condition that chose it, not from the cells that it was compared with.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Witnesses = Callable[[Call], Iterable[Expr]]
 
 
 class CellRule(NamedTuple):
-    """`says`: what a cell comes from, for people; `tables` says it for one row of data.
+    """The rule of a function: `says` is for people; `tables` gives the tables for one row of data.
 
-    `witnesses` are what `tables` asks for besides the layouts of arrays.
+    `witnesses` are the expressions that `tables` needs in addition to the layouts of arrays.
     """
 
     says: str
@@ -37,7 +37,7 @@ class CellRule(NamedTuple):
 
 
 def rule_of(call: Call) -> CellRule:
-    """The rule for a call. Functions of arrays that have none depend on all that they are given."""
+    """The rule for a call. Functions of arrays without a rule depend on all of their arguments."""
     arrays = is_array(call.type) or any(is_array(arg.type) for arg in call.args)
     if call.function in _OF_ONE_CELL and not is_array(call.args[0].type):
         return EACH
@@ -47,7 +47,7 @@ def rule_of(call: Call) -> CellRule:
 
 
 def witnesses(expr: Expr) -> Iterator[Expr]:
-    """All that tracing the cells of an expression asks the engine."""
+    """All expressions that the engine computes to trace the cells of an expression."""
     if is_array(expr.type):
         yield layout_of(expr)
     if isinstance(expr, Call):
@@ -198,7 +198,7 @@ def _order(call: Call) -> Iterator[Expr]:
     backward = ascending == [FALSE]
 
     def paired(element: Expr, place: Expr) -> Expr:
-        # Of elements that are alike the first comes first, in either order.
+        # Among equal elements the first comes first, in either order.
         key = Call("negate", (place,), INTEGER) if backward else place
         return Call("make_struct", (element, key), pair, nullable=False)
 
@@ -220,7 +220,8 @@ def _sorted(call: Call, given: Given) -> Iterator[Source]:
 
 
 def _numbers(call: Call) -> Iterator[Expr]:
-    """For each element its number among the different ones (0 for NULL), and which is NULL."""
+    """For each element its number among the distinct elements (0 for NULL), and whether it is
+    NULL."""
     (array,) = call.args
     yield each(array, lambda x: Call("array_position", (call, x), LONG))
     yield each(call, lambda x: Call("is_null", (x,), BOOLEAN, nullable=False))
@@ -231,7 +232,7 @@ def _distinct(call: Call, given: Given) -> Iterator[Source]:
     positions, nulls = _numbers(call)
     null = next(iter(given.true_at(nulls).tolist()), -1)
     found = [null if n is None else n - 1 for n in given.value(positions) or ()]
-    # What is equal to SQL need not be to the function (0.0 and -0.0): then no rule fits.
+    # Values equal to SQL may differ for the function (0.0 and -0.0): then no rule fits.
     if given.count(call) and {*found} != {*range(given.count(call))}:
         yield from _unknown(call, given)
         return
@@ -268,7 +269,7 @@ def _removed(call: Call, given: Given) -> Iterator[Source]:
 EACH = CellRule("all arguments", _everything)
 UNKNOWN = CellRule("all cells of all arguments (`superset`)", _unknown)
 _OF_ONE_CELL = frozenset({"get_field", "get_item"})
-"""What takes arrays out of structs and maps, which are one cell each."""
+"""Functions that take arrays out of structs and maps, which are one cell each."""
 _WHOLE = CellRule("all cells of the array, and the other arguments", _everything)
 
 RULES: dict[str, CellRule] = {
@@ -302,4 +303,4 @@ RULES: dict[str, CellRule] = {
     "array_size": CellRule("no cell", _nothing),
     **dict.fromkeys(READ_WHOLE, _WHOLE),
 }
-"""Function id to its rule, where arrays are among the arguments or the result."""
+"""Function id: its rule, for functions with arrays among the arguments or as the result."""

@@ -1,4 +1,4 @@
-"""What a rule of `functions` is given: a call, and what the engine said of its row."""
+"""The input of a rule of `functions`: a call, and the engine's values for its row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from symbolic.types import BOOLEAN, INTEGER, Array, DataType
 
 
 class Source(NamedTuple):
-    """Cells of an expression that a call's cells come from, by a table from these to those."""
+    """An expression that a call's cells come from, with a table from the call's cells to its
+    cells."""
 
     expr: Expr
     table: LineageTable
@@ -24,9 +25,9 @@ class Source(NamedTuple):
 
 @dataclass
 class Given:
-    """What is known of a call in one row: values of the witnesses that its rule asked for.
+    """The facts about a call in one row: values of the witnesses that its rule asked for.
 
-    `reasons` collects why what a rule gives is more than the lineage.
+    `reasons` collects the reasons why a rule's result is a superset of the lineage.
     """
 
     value: Callable[[Expr], Any]
@@ -38,7 +39,7 @@ class Given:
         return found
 
     def count(self, expr: Expr) -> int:
-        """How many elements an array has."""
+        """The number of elements of an array."""
         return length(self.layout(expr))
 
     def shape(self, expr: Expr) -> Shape:
@@ -78,7 +79,7 @@ def each(array: Expr, function: Callable[..., Expr], *, numbered: bool = False) 
 
 
 def mask(array: Expr, test: Lambda) -> Call:
-    """For which elements a test is true, as an array."""
+    """The array that says for which elements a test is true."""
     return Call("transform", (array, test), Array(BOOLEAN))
 
 

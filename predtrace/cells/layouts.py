@@ -1,9 +1,9 @@
-"""The lengths of an array, and of the arrays in it: which cells there are.
+"""The lengths of an array and of the arrays in it, which decide the cells that it has.
 
-The cells of an array of numbers are its elements. Those of an array of arrays are the elements
-of the inner ones: cell (1, 0) is the first element of the second inner array. Inner arrays may
-differ in length, so the *shape* of such an array only bounds its cells. Structs, maps and all
-other values are one cell each; a value that is no array has the one cell ``()``.
+The cells of an array of numbers are its elements. The cells of an array of arrays are the elements
+of the inner arrays: cell (1, 0) is the first element of the second inner array. Inner arrays may
+differ in length, so the *shape* of such an array only bounds its cells. Structs, maps and all other
+values are one cell each; a value that is not an array has the one cell ``()``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Box = tuple[tuple[int, int], ...]
 
 
 def depth(data_type: DataType) -> int:
-    """How many axes the cells of a value of the type have; 0 unless it is an array.
+    """The number of axes of the cells of a value of the type; 0 unless it is an array.
 
     >>> from symbolic.types import LONG
     >>> depth(Array(Array(LONG)))
@@ -49,7 +49,7 @@ def layout_of_value(value: Any, axes: int) -> Layout:
 
 
 def length(layout: Layout) -> int:
-    """How many elements the array has; 0 for NULL."""
+    """The number of elements of the array; 0 for NULL."""
     return 0 if layout is None else layout if isinstance(layout, int) else len(layout)
 
 
@@ -72,7 +72,7 @@ def shape(layout: Layout, axes: int) -> Shape:
 
 
 def boxes(layout: Layout, axes: int) -> Iterator[Box]:
-    """The cells that there are, as boxes of first and last indices.
+    """The existing cells, as boxes of first and last indices.
 
     >>> list(boxes([2, None, 3], 2))
     [((0, 0), (0, 1)), ((2, 2), (0, 2))]
@@ -89,7 +89,7 @@ def boxes(layout: Layout, axes: int) -> Iterator[Box]:
 
 
 def every_cell(layout: Layout, axes: int) -> Cells:
-    """All cells that there are."""
+    """All existing cells."""
     found = list(boxes(layout, axes))
     return _cells(shape(layout, axes), found)
 
@@ -97,7 +97,7 @@ def every_cell(layout: Layout, axes: int) -> Cells:
 def cells_at(layout: Layout, axes: int, positions: Sequence[int | Sequence[int]]) -> Cells:
     """The cells at positions: numbers for arrays, tuples for arrays in arrays.
 
-    Negative numbers count from the end. Raises ArrayLineageError for positions that are none.
+    Negative numbers count from the end. Raises ArrayLineageError for positions out of range.
     """
     return _cells(
         shape(layout, axes),

@@ -1,7 +1,7 @@
 """Lineage tables between a result's cells and an argument's, for movements along an array.
 
-The first axis is that of the array's elements. Further axes, of arrays in the array, are
-passed on: cell (o, j) of ``reverse(a)`` is cell (n-1-o, j) of a.
+The first axis numbers the array's elements. Further axes, of arrays in the array, are passed on:
+cell (o, j) of ``reverse(a)`` is cell (n-1-o, j) of a.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from predtrace.packed.boxes import Ints, Shape
 def moved(
     out: Shape, into: Shape, starts: Ints, origins: Ints, lengths: Ints, slope: int = 1
 ) -> LineageTable:
-    """Runs of elements: `lengths[r]` of them, from `origins[r]`, stand from `starts[r]` on.
+    """Runs of elements: `lengths[r]` elements from `origins[r]` on are placed from `starts[r]` on.
 
-    With slope -1 they stand in reverse order: `origins[r]` is where the last one is from.
+    With slope -1 they are in reverse order: `origins[r]` is the origin of the last one.
     """
     inner = [min(sizes) - 1 for sizes in zip(out[1:], into[1:], strict=True)]
     kept = np.flatnonzero(lengths > 0) if min(inner, default=0) >= 0 else np.empty(0, np.int64)
@@ -51,7 +51,7 @@ def picked(out: Shape, into: Shape, places: Ints) -> LineageTable:
 
 
 def same(out: Shape, into: Shape) -> LineageTable:
-    """Every cell is the argument's in the same place."""
+    """Every cell is the argument's cell in the same place."""
     if not out:
         return LineageTable.build((), (), [((), ())])
     zero = np.zeros(1, np.int64)
@@ -97,7 +97,8 @@ def whole(out: Shape, layout: Layout, axes: int) -> LineageTable:
 
 
 def of_elements(out: Shape, layout: Layout, axes: int, places: Ints) -> LineageTable:
-    """What is in element o of the result comes from all of the argument's element `places[o]`."""
+    """All cells of element o of the result come from all cells of the argument's element
+    `places[o]`."""
     into = shape(layout, axes)
     if axes == 1:
         row = picked((len(places),), into, np.where(places < length(layout), places, -1))

@@ -1,4 +1,4 @@
-"""One row's cells traced: from those asked for, through its derivation, to the sources."""
+"""Traces one row's cells from the output, through its derivation, to the sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WitnessKey = tuple[int, Expr]
 
 
 class TracedRow(NamedTuple):
-    """The target row as one way gives it: its trace, and by scan the source row."""
+    """The target row on one way: its trace, and the source row of each scan."""
 
     way: Derivation
     trace: RowTrace

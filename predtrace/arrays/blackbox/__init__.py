@@ -1,2 +1,1 @@
-"""Lineage of functions that are not made of numpy's: by running them on cells that know theirs,
-or by experiment."""
+"""Lineage of functions that do not consist of numpy's: by annotated execution or by experiment."""

@@ -1,7 +1,7 @@
 """Annotated execution: a function is run on cells that carry their lineage (thesis, section 3.3).
 
 The function gets arrays of Python objects. It is run a second time on numbers, and both results
-must agree: a function that does something else with objects is refused.
+must agree: a function that treats objects differently is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from predtrace.errors import ArrayLineageError, PredTraceError
 Control: TypeAlias = Literal["superset", "ignored"]
 
 LIMIT = 20_000
-"""Input cells: sets of cells are that many bits."""
+"""The most input cells: a set of cells takes that many bits."""
 
 _MADE_ANEW = ("zeros", "ones", "empty", "full")
 
@@ -48,10 +48,10 @@ def annotated(
     """Lineage by running a function on numbers and on annotated cells (see
     `with_object_arrays`).
 
-    Where values decide what the function does, or become numbers of their own, the cells that
-    they came from are counted as lineage of all outputs, a superset; or, with "ignored", of
-    none, and the lineage is what was observed. Raises ArrayLineageError if there are more
-    than `limit` input cells, or the function does not do with objects what it does with numbers.
+    If values decide what the function does, or become plain numbers, the cells that they came from
+    count as lineage of all outputs, a superset; with "ignored" they count for none, and the lineage
+    is observed. Raises ArrayLineageError if there are more than `limit` input cells, or if the
+    function treats objects differently from numbers.
     """
     check_size(name, arrays, limit, "run on annotated cells")
     result, outputs = run_once(name, run, arrays)
@@ -100,7 +100,7 @@ def _guarded(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _check_same(name: str, expected: Sequence[Array], found: Sequence[Array]) -> None:
-    """Equal but for the order in which floats are added."""
+    """Check that results are equal up to the order in which floats are added."""
     same = len(expected) == len(found) and all(
         ours.shape == numpys.shape
         and (
@@ -118,7 +118,7 @@ def _check_same(name: str, expected: Sequence[Array], found: Sequence[Array]) ->
 
 
 def _sets(array: Array) -> list[int]:
-    """The set of every cell in row-major order; a number that came from nowhere has none."""
+    """The set of every cell in row-major order; numbers without an origin have empty sets."""
     cells = array.ravel().tolist() if array.dtype == object else [0] * array.size
     return [cell.came_from if isinstance(cell, Cell) else 0 for cell in cells]
 
@@ -140,9 +140,9 @@ def _table(sets: Sequence[int], output: Array, into: Array, start: int) -> Linea
 
 
 def with_object_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A Python function for which ``numpy.zeros`` and the like make arrays of objects.
+    """The Python function, with ``numpy.zeros`` and the like making arrays of objects.
 
-    Cells that are written into arrays of numbers become numbers and lose their lineage; results
+    Cells that are written into arrays of numbers become numbers and lose their lineage, and results
     are often filled cell by cell. Only the function's own names for numpy are replaced.
     """
     if not isinstance(function, types.FunctionType):
@@ -160,7 +160,7 @@ def with_object_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _ObjectNumpy:
-    """numpy, but that new arrays hold objects."""
+    """numpy, except that new arrays hold objects."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)

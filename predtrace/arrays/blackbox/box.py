@@ -1,4 +1,4 @@
-"""`black_box`: a function that is no composition of numpy's, as one tracked operation."""
+"""`black_box`: a function that does not consist of numpy's, as one tracked operation."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def black_box(
     It must be deterministic and return arrays or numbers. Its lineage is found by
 
     - "annotate": running it on cells that carry sets of input cells through Python's arithmetic.
-      Precise, unless values decide what is done; then a superset, or with control="ignored"
-      what was observed;
+      Precise, unless values decide what is done; then a superset, or with control="ignored" what
+      was observed;
     - "probe": changing every input cell in several ways, and observing which output cells change;
     - "everything": saying that every output cell came from all input cells, a superset.
 
-    `limit` bounds the input cells. Called without tracked arrays, the function is as it was.
+    `limit` bounds the input cells. Called without tracked arrays, the function is unchanged.
     """
     if function is None:
         return functools.partial(black_box, how=how, control=control, limit=limit)

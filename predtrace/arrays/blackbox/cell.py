@@ -1,12 +1,12 @@
 """A cell that remembers which input cells its value was computed from.
 
-Annotated execution (thesis, section 3.3): a value carries a set of annotations; whatever is
-computed from values has the union of theirs. Sets are the bits of Python's integers.
+Annotated execution (thesis, section 3.3): a value carries a set of annotations, and a computed
+value has the union of its inputs' sets. Sets are the bits of Python's integers.
 
-What a value decides (``if cell > 0``) or becomes outside (``float(cell)``) cannot be
-followed. It is noted in the `Notebook`: if the function is deterministic, a cell that is in no
-note and in no output's set can be changed without changing that output, because the run would
-take the same way through the same operations.
+Decisions on a value (``if cell > 0``) and conversions (``float(cell)``) cannot be followed. The
+`Notebook` records them. If the function is deterministic, a cell that is neither in a note nor in
+an output's set can be changed without changing that output, because the run would take the same way
+through the same operations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Notebook:
     ways: dict[str, None] = field(default_factory=dict)
 
     def note(self, came_from: int, how: str) -> None:
-        """These cells' values were used in a way that cannot be followed."""
+        """Record that these cells' values were used in a way that cannot be followed."""
         if came_from:
             self.cells |= came_from
             self.ways[how] = None

@@ -1,7 +1,7 @@
-"""Probing: every input cell is changed, and the output cells that change with it are its lineage.
+"""Probing: changes every input cell; the output cells that change with it are its lineage.
 
-What changes does depend on the cell, if the function is deterministic. What does not change in
-any of the experiments may depend on it still: probing observes, it proves nothing.
+If the function is deterministic, an output cell that changes depends on the input cell. An output
+cell that changes in no experiment may still depend on it: probing observes, it proves nothing.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from predtrace.errors import ArrayLineageError
 from predtrace.packed.boxes import Flags, Ints
 
 LIMIT = 2_000
-"""Input cells: each takes some ten runs of the function."""
+"""The most input cells: each takes some ten runs of the function."""
 
 _SEED = 11
 _OTHERS = 2
-"""How many values of other cells a cell takes on."""
+"""The number of other cells' values that a cell takes on."""
 
 
 @dataclass(eq=False)
 class _Log:
-    """How many experiments there were, and how many showed nothing."""
+    """The number of experiments, and of experiments that showed nothing."""
 
     runs: int = 0
     failed: int = 0
     reshaped: int = 0
 
     def said(self, name: str) -> str:
-        """What an answer says about it."""
+        """The text about the experiments in an answer."""
         parts = [f"{name}: seen in {self.runs} experiments"]
         if self.failed:
             parts.append(f"{self.failed} of which failed")
@@ -101,7 +101,7 @@ def _changed_with(
     place: tuple[int, ...],
     values: Iterator[Any],
 ) -> list[Flags]:
-    """Per output, the cells that changed in any run with another value in one place."""
+    """For each output, the cells that changed in any run with another value in one place."""
     masks = [np.zeros(output.shape, np.bool_) for output in before]
     for value in values:
         changed = [array.copy() for array in arrays]
@@ -143,7 +143,7 @@ def _others(array: Array, place: tuple[int, ...], rng: np.random.Generator) -> I
 
 
 def _differ(one: Array, other: Array) -> Flags:
-    """Where values are not the same; NaN is the same as NaN."""
+    """The places where values differ; NaN is the same as NaN."""
     differ: Flags = np.asarray((one != other) & ~(_is_nan(one) & _is_nan(other)))
     return differ
 

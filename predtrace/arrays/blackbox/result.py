@@ -1,4 +1,4 @@
-"""What was found out about a function that was run."""
+"""The results of running a function, and their lineage."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Found:
 def run_once(name: str, run: Run, arrays: Sequence[Array]) -> tuple[Any, tuple[Array, ...]]:
     """A result and its arrays.
 
-    Raises ArrayLineageError if the function writes into its arguments, uses other tracked
-    arrays, or gives something else than arrays, numbers, and tuples and lists of them.
+    Raises ArrayLineageError if the function writes into its arguments, uses other tracked arrays,
+    or returns anything but arrays, numbers, and tuples and lists of them.
     """
     copies = [array.copy() for array in arrays]
     result = run(*copies)
@@ -56,7 +56,7 @@ def run_once(name: str, run: Run, arrays: Sequence[Array]) -> tuple[Any, tuple[A
 
 
 def check_size(name: str, arrays: Sequence[Array], limit: int, how: str) -> int:
-    """How many cells there are. Raises ArrayLineageError if they are more than `limit`."""
+    """The number of cells. Raises ArrayLineageError if it exceeds `limit`."""
     count = sum(array.size for array in arrays)
     if count > limit:
         raise ArrayLineageError(

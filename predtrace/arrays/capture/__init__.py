@@ -1,1 +1,1 @@
-"""Lineage of single calls of numpy's functions: rules, and what carries them out."""
+"""Lineage of single calls of numpy's functions: rules, and the code that applies them."""

@@ -1,9 +1,9 @@
-"""What a rule is given, a call of an array operation, and what it gives back: edges.
+"""The input of rules, a call of an array operation, and their output: edges.
 
 A rule is a function with the parameters of the numpy function it stands for, preceded by the
-`Call`. The arrays whose lineage is wanted arrive wrapped as `Operand`; everything else arrives as
-the caller passed it. For every operand and every output that it contributes to, the rule yields
-an `Edge`. Arguments that a rule does not name, and operands without an edge, are refused.
+`Call`. The arrays whose lineage is wanted arrive wrapped as `Operand`; all other arguments arrive
+as the caller passed them. For every operand and every output that it contributes to, the rule
+yields an `Edge`. Arguments that a rule does not name, and operands without an edge, are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from predtrace.packed.boxes import Shape
 
 Array: TypeAlias = npt.NDArray[Any]
 Lineage: TypeAlias = LineageTable | CellRelation
-"""Compressed already, or pairs that are still to be compressed."""
+"""A compressed table, or pairs that are still to be compressed."""
 
 
 class UntrackedCallError(ArrayLineageError):
@@ -33,7 +33,7 @@ class UntrackedCallError(ArrayLineageError):
 class Operand:
     """An array argument whose cells are tracked; its place among the call's operands.
 
-    `is_number` marks what stands for one of numpy's numbers, and is an array without axes.
+    `is_number` marks an array without axes that stands for one of numpy's numbers.
     """
 
     position: int
@@ -47,7 +47,7 @@ class Operand:
 
     @property
     def ndim(self) -> int:
-        """How many axes the array has."""
+        """The number of axes."""
         return self.value.ndim
 
 
@@ -71,9 +71,9 @@ Edges: TypeAlias = Iterator[Edge]
 class Call:
     """A call that numpy has carried out: `outputs` are the arrays of its result, in order.
 
-    For an operation that writes into its first argument, that array's new state is the only
-    output, and operands have the values from before. `out` are the arrays that outputs are
-    written into, if the caller gave any, with their values from before.
+    If an operation writes into its first argument, that array's new state is the only output, and
+    operands have their old values. `out` are the arrays that outputs are written into, if the
+    caller gave any, with their old values.
     """
 
     name: str
@@ -151,6 +151,6 @@ def edge(
     output: int = 0,
     quality: Quality | None = None,
 ) -> Edges:
-    """The edge of an argument if it is an operand, else none: then lineage is not computed."""
+    """The edge of an argument if it is an operand; else no edge, and no lineage is computed."""
     if isinstance(value, Operand):
         yield Edge(value, lineage(*arguments), output, quality)

@@ -1,4 +1,4 @@
-"""Capturing one call: numpy computes it, and the rule says where the cells came from."""
+"""Captures one call: numpy computes it, and the rule says where the cells came from."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CarriedOut:
         return self.call.outputs
 
     def edges(self) -> tuple[Edge, ...]:
-        """What the rule says. Raises UntrackedCallError for arguments that it does not know."""
+        """The rule's edges. Raises UntrackedCallError for arguments that it does not know."""
         args, kwargs = self.call.args, self.call.kwargs
         edges = tuple(self.rule.capture(self.call, *args, **kwargs))
         for edge in edges:
@@ -74,7 +74,7 @@ class Captured:
         return as_table(self.raw(operand, output))
 
     def raw(self, operand: int = 0, output: int = 0) -> Lineage:
-        """The same as the rule gave it; without an edge, no cell contributed."""
+        """The same as the rule returned it; without an edge, no cell contributed."""
         for edge in self.edges:
             if (edge.operand.position, edge.output) == (operand, output):
                 return edge.lineage
@@ -146,9 +146,9 @@ def carry_out(
 ) -> CarriedOut:
     """Have numpy carry out a call, without asking for its lineage yet.
 
-    `out` has, for some outputs, the array that the caller wants them in: copies of these are
-    written, so that types and cells that `where` leaves out are as numpy has them. Raises
-    UntrackedCallError for functions without a rule.
+    `out` has, for some outputs, the array in which the caller wants them. Copies of these are
+    written, so types, and cells that `where` leaves out, are as in numpy. Raises UntrackedCallError
+    for functions without a rule.
     """
     name, rule = _rule_of(function, method)
     called = function if method == "__call__" else getattr(function, method)

@@ -2,7 +2,7 @@
 
     python -m predtrace.arrays.capture.page docs/arrays-capture.md
 
-What is captured is data, rules and reasons for refusal; the tables are nothing but that data.
+The rules and the reasons for refusal are data; the tables show only that data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ END = "<!-- end of tables -->"
 
 
 def tables() -> str:
-    """What is captured how, and what is refused why, as Markdown."""
+    """The tables of captured functions and of refused functions, as Markdown."""
     lines = ["| functions | a cell comes from |", "|---|---|"]
     for family in Family:
         rows = [*_syntax(family), *_rules(family)]
@@ -32,12 +32,15 @@ def tables() -> str:
         lines += [f"| {names} | {meaning} |" for names, meaning in rows]
     lines += ["", "Refused:", "", "| functions | because |", "|---|---|"]
     lines += [f"| {_listed(names)} | {_escaped(why)} |" for why, names in UNSUPPORTED.items()]
-    lines += ["", f"Given the plain arrays, as no cell matters to them: {_listed(SHAPE_ONLY)}."]
+    lines += [
+        "",
+        f"These get the plain arrays, since no cell matters to them: {_listed(SHAPE_ONLY)}.",
+    ]
     return "\n".join(lines)
 
 
 def with_tables(page: str) -> str:
-    """The page with its tables written anew. Raises PredTraceError if it has no place for them."""
+    """The page with new tables. Raises PredTraceError if it has no place for them."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
@@ -46,7 +49,7 @@ def with_tables(page: str) -> str:
 
 
 def _syntax(family: Family) -> Iterator[tuple[str, str]]:
-    """What is no function of numpy's namespace: indexing, and universal functions' methods."""
+    """The rows outside numpy's namespace: indexing, and the methods of universal functions."""
     for shown, rule in (
         ("`a[key]`", GETITEM),
         ("`a[key] = value`", SETITEM),
@@ -61,7 +64,7 @@ def _ufunc(method: str) -> str:
 
 
 def _rules(family: Family) -> Iterator[tuple[str, str]]:
-    """Rules that mean the same are one row."""
+    """The rows of rules; rules with the same meaning share a row."""
     rules = [rule for rule in RULES if rule.family is family]
     for meaning, group in groupby(sorted(rules, key=_meaning), key=_meaning):
         yield _listed(" ".join(rule.names for rule in group)), meaning

@@ -1,4 +1,4 @@
-"""Regions: compressed lineage written down directly, without listing a single pair of cells.
+"""Regions: compressed lineage written directly, without listing a single pair of cells.
 
 Most operations on arrays are *separable*: which indices of one input axis contribute depends on
 one output axis only, if on any. Such lineage is a few pieces for every input axis; the rows of
@@ -78,7 +78,7 @@ def aligned(in_size: int, axis: int) -> Piece:
 
 
 def window(axis: int, out_size: int, low: int, high: int, size: int, slope: int = 1) -> list[Piece]:
-    """The indices ``slope*o + low .. slope*o + high`` as far as they are in 0..size-1.
+    """The indices ``slope*o + low .. slope*o + high`` that are in 0..size-1.
 
     One piece for every combination of ends that the border cuts: usually three.
     """

@@ -1,4 +1,4 @@
-"""All that is known of numpy's functions: a rule, or the reason why there is none."""
+"""The registry of numpy's functions: each has a rule, or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ SHAPE_ONLY = (
     " isfortran may_share_memory shares_memory diag_indices_from tril_indices_from"
     " triu_indices_from"
 )
-"""Functions whose results do not depend on any cell: they are given the plain arrays."""
+"""Functions whose results do not depend on any cell: they get the plain arrays."""
 
 
 @cache
@@ -119,7 +119,7 @@ def find_rule(
 
 
 def reason_against(name: str) -> str | None:
-    """Why a function has no rule, as far as that is known."""
+    """The reason why a function has no rule, if it is known."""
     return next((why for why, names in UNSUPPORTED.items() if name in names.split()), None)
 
 

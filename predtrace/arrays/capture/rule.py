@@ -1,4 +1,4 @@
-"""A rule: numpy functions that share one way of lineage, and how it is found."""
+"""A rule: numpy functions with the same kind of lineage, and the code that finds it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class CaptureRule:
-    """How the lineage of some numpy functions is captured.
+    """The capture of the lineage of some numpy functions.
 
     `names` are dotted names below ``numpy``, separated by blanks. `capture` takes the call and
     then the parameters of these functions. `by_shape` says that shapes and arguments other

@@ -1,10 +1,10 @@
 """Lineage of data movement: the operation itself is run on arrays of cell numbers.
 
-What `np.roll` does to numbers it does to their positions. So an operation that only moves cells
-is carried out on arrays in which every cell holds its own number; the result says where every
-output cell came from. Whatever else is moved, constants of any value, is replaced by a mark.
-Operations that return views need not even that: offset and strides of the view say it all, at a
-cost that does not depend on the array's size.
+An operation that only moves cells moves any numbers in the same way. So it is run on arrays in
+which every cell holds its own number; the result says where every output cell came from. Other
+moved values, such as constants, are replaced by a mark. Operations that return views do not even
+need this run: the view's offset and strides are enough, at a cost that does not depend on the
+array's size.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BOXES_PER_CELL = 0.25
 
 
 def ids(shape: Shape) -> Ids:
-    """An array that holds the number of every cell; `NONE` is none of them."""
+    """An array that holds the number of every cell; no number is `NONE`."""
     count = math.prod(shape)
     return np.arange(_FIRST, _FIRST + count, dtype=np.int64).reshape(shape)
 
@@ -48,9 +48,9 @@ def ids(shape: Shape) -> Ids:
 def moved(call: Call, run: Callable[..., Any], *data: Any) -> Edges:
     """Edges of the operands in `data`, arguments whose cells `run` moves: it is given numbers.
 
-    `run` carries the call out on these arguments, which may be nested lists. What in them is no
-    operand becomes `NONE` throughout, whatever its values are, so that no constant can be taken
-    for a cell; the numbers keep the type of numbers, whatever the call's own result is cast to.
+    `run` carries the call out on these arguments, which may be nested lists. All values in them
+    that are not operands become `NONE`, so that no constant can be mistaken for a cell. The numbers
+    keep their type, whatever type the call's own result is cast to.
     """
     starts: dict[Operand, int] = {}
     size = 0
@@ -81,7 +81,8 @@ def moved_alone(call: Call, operand: Operand) -> Edges:
 
 
 def laid_out(array: Array) -> Ids | None:
-    """The numbers of an array's cells, in memory as its cells are; None if cells share theirs."""
+    """The numbers of an array's cells, laid out in memory like the cells; None if cells share
+    memory."""
     size = array.itemsize
     if any(stride % size for stride in array.strides) or not array.size:
         return None
@@ -99,7 +100,7 @@ def laid_out(array: Array) -> Ids | None:
 
 
 def seen_through(numbers: Ids, shape: Shape, steps: Sequence[int]) -> Ids | None:
-    """What a view sees that begins where the numbers do; None if it sees anything else.
+    """The numbers that a view sees if it begins where they do; None if it sees anything else.
 
     `numbers` are `laid_out`; `steps` count cells of memory.
     """
@@ -220,7 +221,8 @@ def viewed(call: Call, operand: Operand) -> Edges:
 
 
 def from_view(view: Array, base: Array) -> LineageTable | None:
-    """The lineage of a view of a C-contiguous array; None if it is none or needs many rows."""
+    """The lineage of a view of a C-contiguous array; None if it is not a view or needs many
+    rows."""
     if view.size == 0 or base.size == 0:
         return no_lineage(view.shape, base.shape)
     if not np.may_share_memory(view, base):

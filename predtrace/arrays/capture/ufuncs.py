@@ -56,7 +56,7 @@ def _call(call: Call, *arguments: Any, where: Any = True, out: Any = None, **opt
 
 
 def _where(call: Call, arguments: tuple[Any, ...], where: Any) -> Edges:
-    """Cells that the mask leaves out stay as they were in the array that is written to."""
+    """Cells that the mask leaves out keep their values in the array that is written to."""
     mask = np.broadcast_to(plain(where), call.shape)
     for output, target in enumerate(call.out):
         for operand in arguments:
@@ -122,7 +122,7 @@ def _parts(out_shape: Shape, in_shape: Shape, indices: Any, axis: int) -> Lineag
 
 
 def _at(call: Call, a: Any, indices: Any, b: Any = None, /) -> Edges:
-    """Cells keep their old lineage, and take on that of every operand that meets them."""
+    """Cells keep their old lineage, and gain the lineage of every operand that meets them."""
     yield from written(a, 0, lambda state, numbers: None)
     met = ids(a.shape)[plain(indices)]
     if isinstance(b, Operand):
@@ -133,7 +133,7 @@ def _at(call: Call, a: Any, indices: Any, b: Any = None, /) -> Edges:
 
 
 def _meeting(out_shape: Shape, in_shape: Shape, met: Ids, number: Ids) -> CellRelation:
-    """Pairs of the cells that were met, and those of an operand that met them there."""
+    """Pairs of the cells that were met and the cells of an operand that met them."""
     meets = number != NONE
     out = np.unravel_index(met[meets] - 1, out_shape)
     inputs = np.unravel_index(number[meets] - 1, in_shape) if in_shape else ()

@@ -1,7 +1,7 @@
 """Choices by value: filters, masks and conditions.
 
 An output cell comes from the cell that was chosen (where-provenance), and from the condition's
-cells that let it through. Cells that were not chosen are no lineage of anything.
+cells that let it through. Cells that were not chosen are not lineage of any cell.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _extract(call: Call, condition: Any, arr: Any) -> Edges:
 
 
 def _nonzero(call: Call, a: Any) -> Edges:
-    """Positions come from the cells that are there."""
+    """Positions come from the cells at these positions."""
     found = np.flatnonzero(plain(a)) + 1
     for output in range(len(call.outputs)):
         yield from edge(a, from_ids, found, shape_of(a), output=output)

@@ -1,4 +1,4 @@
-"""Fourier transforms: every cell comes from the whole line, as far as the transform reads it."""
+"""Fourier transforms: every cell comes from all cells of the line that the transform reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FROM_HALF = {"irfft", "irfft2", "irfftn", "hfft"}
 def lines(
     out_shape: Shape, in_shape: Shape, axes: Sequence[int], read: Sequence[int]
 ) -> LineageTable:
-    """The first cells along the axes, as many as are read; all other axes follow."""
+    """The first cells along the axes, as many as the transform reads; all other axes follow."""
     pieces = [follow(k) for k in range(len(in_shape))]
     for axis, count in zip(axes, read, strict=True):
         pieces[axis] = span(0, min(count, in_shape[axis]) - 1)

@@ -1,4 +1,4 @@
-"""Linear algebra: shape rules over the matrices that stand in the last two axes.
+"""Linear algebra: shape rules over the matrices in the last two axes.
 
 Leading axes are a batch: each matrix has its own result. Where LAPACK reads one triangle only
 (`cholesky`, `eigh`), the lineage is that triangle.
@@ -34,7 +34,7 @@ def batched(
 ) -> LineageTable:
     """Pieces of the last axes, after leading axes that are broadcast.
 
-    `core` is the number of the output's last axes that are no batch.
+    `core` is the number of the output's last axes that are not batch axes.
     """
     lead = len(in_shape) - len(own)
     first = len(out_shape) - core - lead
@@ -132,7 +132,7 @@ def _q_factor(out_shape: Shape, in_shape: Shape) -> LineageTable:
 
 
 def _r_factor(out_shape: Shape, in_shape: Shape) -> LineageTable:
-    """Row i, from the diagonal on; what is below of it is zero."""
+    """Row i, from the diagonal on; cells below the diagonal are zero."""
     row, column = len(out_shape) - 2, len(out_shape) - 1
     tables = [no_lineage(out_shape, in_shape)]
     for i in range(min(out_shape[row], in_shape[-1])):
@@ -175,7 +175,8 @@ def _right_side(out_shape: Shape, in_shape: Shape, core: int) -> LineageTable:
 
 
 def _lstsq(call: Call, a: Any, b: Any, rcond: Any = None) -> Edges:
-    """Solution, residuals, rank and singular values; the last two know no right-hand side."""
+    """Solution, residuals, rank and singular values; the last two do not depend on the right-hand
+    side."""
     solution, residuals, *rest = call.outputs
     for output, result in enumerate(call.outputs):
         yield from edge(a, everything, result.shape, shape_of(a), output=output)

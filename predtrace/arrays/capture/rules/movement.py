@@ -1,7 +1,7 @@
 """Data movement: every output cell is a copy of one input cell, and that cell is its lineage.
 
-Cells that an operation makes up (zeros of `tril`, padding with a constant) have no lineage.
-Index arrays that are tracked contribute the index that chose the cell.
+Cells that an operation makes up (zeros of `tril`, padding with a constant) have no lineage. Tracked
+index arrays contribute the index that chose the cell.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _ravel(call: Call, a: Any, order: str | None = "C") -> Edges:
 
 
 def _in_order(call: Call, a: Any, order: str | None) -> Edges:
-    """The same cells one after the other; orders A and K follow the array's place in memory."""
+    """The same cells one after the other; orders A and K follow the array's layout in memory."""
     if not isinstance(a, Operand):
         return
     if order is None or order in "Cc" or (order in "Aa" and not a.value.flags.fnc):
@@ -249,10 +249,10 @@ def _basic(key: Any) -> bool:
 
 
 def key_numbers(shape: Shape, key: Any, operand: Operand) -> Ids:
-    """Which cell of an index array or mask chose each cell of ``a[key]``.
+    """The cell of an index array or mask that chose each cell of ``a[key]``.
 
-    The axis that the index array stands for is replaced by one that holds the numbers of the
-    array's own cells, and those are picked in order; a mask is given its own numbers.
+    The axis of the index array is replaced by an axis with the numbers of the array's own cells,
+    which are picked in order; a mask gets its own numbers.
     """
     parts = list(key) if isinstance(key, tuple) else [key]
     place = next(place for place, part in enumerate(parts) if operand in operands_of(part))
@@ -271,7 +271,7 @@ def key_numbers(shape: Shape, key: Any, operand: Operand) -> Ids:
 
 
 def _consumed(part: Any) -> int:
-    """How many axes of the array a part of a key stands for."""
+    """The number of axes of the array that a part of a key stands for."""
     if part is None or part is Ellipsis:
         return 0
     value = np.asarray(plain(part))

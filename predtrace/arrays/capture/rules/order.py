@@ -1,7 +1,7 @@
 """Order and sets: an output cell comes from the input cells that have its value.
 
-Sorting compares every cell with others, yet moves it unchanged. Its lineage is the cell that
-was moved (where-provenance), as in DSLog, whose "Sort" has one pair for every cell.
+Sorting compares every cell with others, but moves it unchanged. The lineage is the cell that was
+moved (where-provenance), as in DSLog, whose "Sort" has one pair for every cell.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _sort_complex(call: Call, a: Any) -> Edges:
 
 
 def _by_rank(out: Array, a: Array, axis: int | None) -> Lineage:
-    """Cells of the same rank in their slice, equal ones in the order in which they stand."""
+    """Cells of the same rank in their slice; equal cells keep their order."""
     in_shape = a.shape
     number = ids(in_shape)
     if axis is None:

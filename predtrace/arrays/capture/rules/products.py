@@ -1,6 +1,6 @@
 """Products: every axis of a factor follows an output axis, or is summed over and taken whole.
 
-So a product is described by labels, in the manner of `einsum`; one row says it all.
+So labels describe a product, as in `einsum`, and one row is enough.
 """
 
 from __future__ import annotations

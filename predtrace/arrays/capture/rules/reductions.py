@@ -1,7 +1,7 @@
 """Reductions: a cell comes from all cells of its slice.
 
-All of them: the greatest of some numbers is the greatest because the others are smaller, so
-`max` takes its slice whole as `sum` does, as annotated execution would find (thesis, 3.3).
+This includes `max`: a number is the greatest because the others are smaller. So `max` takes its
+whole slice, as `sum` does, and as annotated execution would find (thesis, 3.3).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def is_kept(keepdims: Any) -> bool:
-    """Whether reduced axes stay, with size 1; numpy's default is no value of its own."""
+    """Whether reduced axes stay, with size 1; numpy's default is a marker, not a Boolean."""
     return keepdims is not np._NoValue and bool(keepdims)
 
 
@@ -99,7 +99,7 @@ def _masked(call: Call, a: Any, axis: Axis, keepdims: bool, where: Any) -> Linea
 def spread_slices(
     out_shape: Shape, in_shape: Shape, shape: Shape, axis: Axis, keepdims: bool
 ) -> LineageTable | CellRelation:
-    """Whole slices of an array that is broadcast to this shape before: a mask, a mean."""
+    """Whole slices of an array that is first broadcast to this shape: a mask, a mean."""
     if in_shape == shape:
         return slices(out_shape, shape, axis, keepdims)
     number = np.broadcast_to(ids(in_shape), shape)

@@ -1,9 +1,9 @@
-"""Operations that write into their first argument: what is overwritten loses its old lineage.
+"""Operations that write into their first argument: overwritten cells lose their old lineage.
 
-Writing to a box of cells is written down as it is. Otherwise the operation is run on cell
-numbers, the written array's own and those of what is written.
-A mask contributes to the cells in its places, whether it lets them be written or not; an index
-array, to the cells that it chose.
+The lineage of a write to a box of cells is written directly. Otherwise the operation is run on cell
+numbers, of the written array and of the written values. A mask contributes to the cells in its
+places, whether it lets them be written or not; an index array contributes to the cells that it
+chose.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _is_plain(part: Any) -> bool:
 
 
 def _outside(shape: Shape, box: Sequence[_Place]) -> LineageTable:
-    """Every cell from itself but for those of the box; two rows an axis, before and behind it."""
+    """Every cell outside the box from itself; two rows an axis, before and after the box."""
     if any(place.low > place.high for place in box):
         return broadcast(shape, shape)
     same = [follow(axis) for axis in range(len(shape))]
@@ -114,7 +114,7 @@ def _outside(shape: Shape, box: Sequence[_Place]) -> LineageTable:
 
 
 def _into_box(shape: Shape, in_shape: Shape, box: Sequence[_Place]) -> LineageTable:
-    """Every cell of the box from the value's in its place, after broadcasting."""
+    """Every cell of the box from the value's cell in its place, after broadcasting."""
     if any(place.low > place.high for place in box):
         return no_lineage(shape, in_shape)
     kept = [axis for axis, place in enumerate(box) if place.is_kept]
