@@ -47,7 +47,7 @@ TABLE, TABLE_ZSTD, PAIRS, PARQUET = 0, 1, 2, 3
 _MAX_AXES = 64
 
 _SMALLER_THAN_PARQUET = 256
-"""A Parquet file of two columns takes more; raw pairs of that size are only a few."""
+"""A Parquet file of two columns is larger than this; raw pairs of this size are few."""
 
 _SAMPLE = 1 << 14
 _PROMISING = 1.15
@@ -63,7 +63,7 @@ _PARQUET_STYLES: tuple[dict[str, object], ...] = (
 
 
 def encode(table: LineageTable, relation: CellRelation | None = None) -> bytes:
-    """The table as bytes. `relation`, its pairs, saves decompressing them where known."""
+    """The table as bytes. `relation`, its pairs if known, saves decompressing them."""
     shape = (table.out_shape, table.in_shape)
     best = min(_table_contents(table), key=len)
     if len(best) > _SMALLER_THAN_PARQUET:
@@ -75,8 +75,8 @@ def encode(table: LineageTable, relation: CellRelation | None = None) -> bytes:
 def decode(data: bytes, where: str = "stored lineage") -> LineageTable:
     """The table that `encode` wrote; one row per pair if it chose to write pairs.
 
-    `where` names the bytes in errors. Raises ArrayFormatError if they are no stored
-    lineage, are truncated or changed, or of a newer version.
+    `where` names the bytes in errors. Raises ArrayFormatError if they are not stored lineage, are
+    truncated or changed, or of a newer version.
     """
     reader = _opened(data, where)
     kind = reader.byte()
@@ -129,7 +129,7 @@ def _table_contents(table: LineageTable) -> Iterator[bytes]:
 
 
 def _written(table: LineageTable) -> list[Ints]:
-    """The table's columns as they are written: what is often constant or small."""
+    """The table's columns in the form in which they are written: often constant or small."""
     lo_style = _style(table.lo_axis, table.lo_slope)
     hi_style = _style(table.hi_axis, table.hi_slope)
     return [
@@ -178,7 +178,7 @@ def _read_matrix(reader: Reader, rows: int, columns: int) -> Ints:
 def _pairs_contents(pairs: Ints, rows: int, best: int) -> Iterator[bytes]:
     """Kinds and contents of the uncompressed pairs that may take less than `best` bytes.
 
-    Writing large Parquet files takes long; a sample says which are worth it.
+    Writing large Parquet files takes long; a sample shows which are worth it.
     """
     if len(pairs) < 2 * rows:
         yield bytes([PAIRS]) + varint(len(pairs)) + _columns(pairs)

@@ -4,9 +4,9 @@
     sha256  {"arrays": […], "operation": {…}, "lineage": […]}
     …
 
-The first line says how many bytes count, with a checksum of its own: a call is written behind
-them before they are made to count it, so that one that was not finished is none, and a file that
-is shorter is damaged. Adding a call takes the same time however many there are.
+The first line says how many bytes are valid, with a checksum of its own. A call is written after
+them before the number is raised, so an unfinished call does not count, and a shorter file is
+damaged. Adding a call takes the same time for any number of calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _HEAD = _DIGITS + 1 + 8 + 1
 
 
 class Journal:
-    """A journal that is read on and added to. `count` is how many calls were read or added."""
+    """A journal that is read incrementally and added to. `count` is the number of its known
+    calls."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What a store knows, as it grows: adding a call takes no longer for all that were added before."""
+"""The growing contents of a store: the time to add a call does not depend on earlier calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from predtrace.arrays.catalogue import ArrayEntry, CallEntry, Catalogue, Lineage
 from predtrace.arrays.recording import Recording
 
 SOURCE = "array"
-"""The name of the call by which an array comes in."""
+"""The name of the call by which a source array enters the store."""
 
 
 class Ledger:
@@ -28,7 +28,7 @@ class Ledger:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All of it as it is now."""
+        """The present catalogue."""
         if self._catalogue is None:
             self._catalogue = Catalogue(
                 tuple(self._arrays.values()), tuple(self._operations), tuple(self._lineage)
@@ -42,8 +42,8 @@ class Ledger:
     def origins(self, name: str) -> tuple[str, ...]:
         """The sources that an array came from, in order; of a source, itself.
 
-        A source is an array that is not known to come from others, unless a call made it of
-        nothing (``zeros``).
+        A source is an array that is not known to come from others, except arrays that a call made
+        from nothing (``zeros``).
         """
         graph = self.graph()
         behind = {name} | (nx.descendants(graph, name) if name in graph else set())
@@ -67,9 +67,9 @@ class Ledger:
         return self._graph
 
     def entry(self, made: Recording, keys: Sequence[str]) -> CallEntry:
-        """What is to be added for a call, whose tables are kept under `keys`.
+        """The entry to add for a call, whose tables are kept under `keys`.
 
-        An array whose name is taken gets a number behind it.
+        An array whose name is taken gets a number after its name.
         """
         names = tuple(self._free_name(array.name) for array in made.outputs)
         lineage = tuple(made.entries(names, keys, len(self._operations)))
@@ -84,11 +84,11 @@ class Ledger:
         self._catalogue = None
 
     def __len__(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return len(self._operations)
 
     def _free_name(self, wanted: str) -> str:
-        """The name, with the least number behind it that makes it new; taken from now on."""
+        """The name, or the name with the least number that makes it new; taken from now on."""
         number, free = self._numbers.get(wanted, 1), wanted
         while free in self._taken:
             number += 1

@@ -1,9 +1,9 @@
-"""How much compression can save at most, found without compressing.
+"""An upper bound on what compression can save, found without compressing.
 
-Every row that a pass saves goes into another one whose pairs are its neighbours: on an input
-axis, the same output cell and the next input index; on an output axis, the next output index
-and input indices that each differ by one at most. So no more rows can be saved than there are
-pairs with such a neighbour. Their share is estimated on some pairs.
+Every row that a pass saves is merged into a row whose pairs are its neighbours. On an input axis a
+neighbour has the same output cell and the next input index. On an output axis it has the next
+output index, and input indices that each differ by at most one. So at most as many rows can be
+saved as there are pairs with such a neighbour. Their share is estimated on some pairs.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from predtrace.packed.boxes import KEY_LIMIT, Ints, ravel
 _SAMPLE = 256
 _LEAST = 64
 _FEW = 16
-"""Of small relations a sixteenth is looked at, but some pairs at least."""
+"""Small relations are probed on a sixteenth of their pairs, but on at least so many."""
 
 _PROBES = 1 << 14
-"""Neighbours that are looked for at most."""
+"""The most neighbours to look for."""
 
 _MIXER = 2654435761
 """An odd number whose multiples spread well."""
@@ -34,7 +34,7 @@ _MAX_PLACES = 256
 def share_with_neighbours(relation: CellRelation) -> float:
     """The share of the pairs, which are normalized, that compression can save at most.
 
-    All of them where that cannot be told: relations of many axes, or of very large arrays.
+    The share is 1 if it cannot be estimated: relations of many axes, or of very large arrays.
     """
     p, q = len(relation.out_shape), len(relation.in_shape)
     if math.prod(relation.shape) >= KEY_LIMIT or p * 3**q > _MAX_PLACES or not relation.shape:

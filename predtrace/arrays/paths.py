@@ -1,9 +1,9 @@
-"""All ways between two arrays: a question goes along every one, and answers are united.
+"""All paths between two arrays: a question follows every path, and the answer is their union.
 
-Arrays and the tables between them are a graph without cycles. The cells of an array that are
-reached are the union, over the arrays that come before it on any way, of what one hop reaches;
-hops distribute over unions, so going through the arrays in topological order gives the union
-over all paths without listing paths (there may be exponentially many).
+Arrays and the tables between them are a graph without cycles. The cells reached in an array are the
+union of what one hop reaches from each array before it. Hops distribute over unions, so a pass
+through the arrays in topological order gives the union over all paths without listing paths (there
+may be exponentially many).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Hop = Callable[[str, Cells, Direction], Cells]
 def follow_all(ledger: Ledger, start: str, end: str, cells: Cells, hop: Hop) -> Answer:
     """The cells of `end` that are related to `cells` of `start` along any path.
 
-    What an array may have come from besides what is recorded (`ArrayEntry.gap`) makes the
-    answer `observed`. Raises ArrayLineageError if the arrays came from each other.
+    If an array may have unrecorded origins (`ArrayEntry.gap`), the answer is `observed`. Raises
+    ArrayLineageError if the arrays came from each other.
     """
     graph = ledger.graph()
     arrays = ledger.catalogue.arrays
@@ -110,10 +110,10 @@ def _neighbours(
 def _gaps(
     arrays: Iterable[ArrayEntry], graph: nx.DiGraph, ends: Iterable[str]
 ) -> Iterator[tuple[Quality, str]]:
-    """What may be missing: the marks of all arrays that these came from.
+    """The gaps of all arrays that these came from: what may be missing.
 
-    An array that is marked may have come from cells by ways that are not recorded, so
-    even an array that no recorded path leads to may be concerned.
+    A marked array may have come from cells on paths that are not recorded, so even an array that no
+    recorded path leads to may be concerned.
     """
     behind = set(ends)
     for end in ends:

@@ -1,7 +1,7 @@
 """ProvRC: a lineage relation compressed to rows of intervals (DSLog, Section IV).
 
-Two families of passes shrink the list of rows; each pass replaces runs of rows by one row
-that denotes exactly their union, so that any sequence of passes is lossless:
+Two families of passes shrink the list of rows. Each pass replaces runs of rows by one row that
+denotes exactly their union, so any sequence of passes is lossless:
 
 1. *Multi-attribute range encoding*, one pass per input axis: rows that agree everywhere but
    on this axis, where their intervals follow one another, become one.
@@ -17,9 +17,9 @@ that denotes exactly their union, so that any sequence of passes is lossless:
     1    1  0        2    2  [0, 1]
     …
 
-Every pass sorts the rows anew, so that candidates are neighbours whatever the axis. Where
-an output cell has several rows, those of the same rank among their cell's rows are
-neighbours: stencils with holes become one row per tap.
+Every pass sorts the rows again, so that candidates are neighbours for its axis. Where an output
+cell has several rows, those of the same rank among their cell's rows are neighbours: stencils with
+holes become one row per tap.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from predtrace.arrays.runs import differs, joined_links, ranks_within, sorting_o
 from predtrace.packed.boxes import Flags, Ints, as_columns, as_matrix
 
 SAMPLE = 1 << 12
-"""Pairs on which axis orders are compared; a larger relation takes its sample's best."""
+"""Pairs on which axis orders are compared; a larger relation uses the best order of a sample."""
 
 SMALL = 1 << 14
-"""Pairs that the first order is tried on as a whole: where it leaves few rows, that is all."""
+"""Up to so many pairs the first order is tried on all; if it leaves few rows, no other is tried."""
 
 _LEAST_SAMPLE = 256
 _SHARE_SAMPLED = 4
 
 MANY = 64
-"""Pairs of which the passes are tried without asking whether they can save anything."""
+"""Up to so many pairs the passes are tried without estimating what they can save."""
 
 WORTH_COMPRESSING = 1 / 16
 """Pairs stay as they are if passes can save at most this share of them."""
@@ -54,16 +54,16 @@ WORTH_ORDERING = 1 / 2
 """Other axis orders are not tried if passes can save at most this share of the pairs."""
 
 FEW_ROWS = 16
-"""Sizes that another axis order is not tried for."""
+"""Tables of up to so many rows are not tried with another axis order."""
 
 
 def compress(relation: CellRelation) -> LineageTable:
     """The relation as a table that decompresses to it; duplicates are dropped.
 
-    Pairs without structure, of which the passes would save less than a sixteenth, stay single
-    rows. Where they may save much, several orders of the axes are tried, on a sample of large
-    relations, and the one with the fewest rows is taken. Needs O(n log n) time and memory for
-    some copies of the pairs.
+    Pairs without structure, of which the passes would save less than a sixteenth, stay single rows.
+    If the passes may save much, several orders of the axes are tried, for large relations on a
+    sample, and the order with the fewest rows is used. Needs O(n log n) time, and memory for some
+    copies of the pairs.
     """
     relation = relation.normalized()
     pairs = relation.pairs
@@ -125,7 +125,8 @@ class _Ends:
     slope: SmallInts | None = None
 
     def group_columns(self) -> list[Ints]:
-        """What rows must agree on to become one: ends that follow another axis already."""
+        """The columns on which rows must agree to become one: ends that already follow another
+        axis."""
         if self.axis is None or self.slope is None:
             return []
         fixed = self.axis >= 0
@@ -228,7 +229,7 @@ def _neighbours(
 ) -> tuple[Ints | None, Ints | None]:
     """The order that makes rows to be joined neighbours; ranks, if cells have several rows.
 
-    The order is None if the rows have it already. Ranks are per row, in the old order.
+    The order is None if the rows already have it. Ranks are per row, in the old order.
     """
     order = sorting_order([*group, index])
     fresh = differs([*group, index], order)

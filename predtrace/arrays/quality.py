@@ -1,4 +1,4 @@
-"""How far lineage can be trusted: a label on every answer, the weakest on the way."""
+"""Labels of lineage: every answer has the weakest label on its way."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from enum import StrEnum
 
 
 class Quality(StrEnum):
-    """How far an answer can be trusted; the order is from best to worst."""
+    """The label of an answer, from best to worst."""
 
     PRECISE = "precise"
     """Exactly the cells that the operation's contract names (docs/arrays-capture.md)."""
     SUPERSET = "superset"
-    """All of those, perhaps others, too."""
+    """All of these cells, and perhaps others."""
     OBSERVED = "observed"
-    """What a run or experiments showed; cells may be missing."""
+    """The cells that a run or experiments showed; cells may be missing."""
     ESTIMATED = "estimated"
-    """What a model's explanation holds for important; neither all nor only."""
+    """The cells that a model's explanation considers important; cells may be missing or too
+    many."""
 
     @property
     def rank(self) -> int:
@@ -25,5 +26,5 @@ class Quality(StrEnum):
 
 
 def weakest(qualities: Iterable[Quality]) -> Quality:
-    """The worst of them, `precise` without any."""
+    """The worst of these labels; `precise` if there are none."""
     return max(qualities, key=lambda quality: quality.rank, default=Quality.PRECISE)

@@ -33,16 +33,16 @@ from predtrace.errors import ArrayLineageError
 from predtrace.packed.boxes import Columns, Flags, Ints, Shape, as_columns, as_matrix, expand
 
 FEW_ROWS = 64
-"""Parts of at most so many rows are joined with every box, others through an index."""
+"""Parts of at most so many rows are joined with every box, larger parts through an index."""
 
 _BLOCK = 1 << 21
-"""Pairs of a row and a box that are looked at together; bounds memory."""
+"""Pairs of a row and a box that are processed together; bounds memory."""
 
 _BOXES = 1 << 15
 """Boxes that are looked up in an index together."""
 
 _SLABS = 1 << 12
-"""Slabs that boxes may always be cut to."""
+"""The number of slabs that boxes may always be cut into."""
 
 _FAR = np.int64(2**62)
 
@@ -115,7 +115,7 @@ def _parts(table: LineageTable) -> Iterator[_Part]:
 
 
 class _Term(NamedTuple):
-    """In `rows` (None means all), an end moves with the output index on `axis` by `slope`."""
+    """An end that moves with the output index on `axis` by `slope`, in `rows` (None means all)."""
 
     axis: int
     slope: int
@@ -163,7 +163,7 @@ class _Part:
         return BoxIndex(*self.rows.input_bounds(), self.rows.in_shape)
 
     def _backward(self, pairs: _Pairs) -> tuple[Columns, Columns, int]:
-        """The input boxes of output boxes: first and last indices, and how many."""
+        """The input boxes of output boxes: first and last indices, and their number."""
         lo = [
             np.maximum(pairs.row(ours), pairs.box(theirs))
             for ours, theirs in zip(self.out_lo, pairs.lo, strict=True)
@@ -189,7 +189,7 @@ class _Part:
         return first, last, len(rows)
 
     def _forward(self, pairs: _Pairs) -> tuple[Columns, Columns, int]:
-        """The output boxes of input boxes: first and last indices, and how many."""
+        """The output boxes of input boxes: first and last indices, and their number."""
         least = [pairs.row(first) for first in self.out_lo]
         greatest = [pairs.row(last) for last in self.out_hi]
         conditions: list[Flags] = []
@@ -211,7 +211,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of a row and a box: those listed, or all; of listed rows and one box, the rows.
+    """Pairs of a row and a box: listed pairs, all pairs, or listed rows with one box.
 
     All pairs are laid out as a matrix, a line per row and a column per box, so that numpy
     broadcasts instead of copying.
@@ -239,7 +239,7 @@ class _Pairs:
 
 
 def _terms(axes: SmallInts, slopes: SmallInts) -> list[_Term]:
-    """How the ends on one input axis move, by the rows that move alike."""
+    """The movements of the ends on one input axis, by groups of rows that move alike."""
     kinds = sorted({*zip(axes.tolist(), slopes.tolist(), strict=True)})
     if len(kinds) == 1:
         return [_Term(*kinds[0], None)]
@@ -271,9 +271,9 @@ def _chosen(columns: Columns, chosen: Flags) -> Columns:
 
 
 def _moved(base: Ints, terms: list[_Term], rows: Ints, lo: Columns, hi: Columns) -> Ints:
-    """The least that ends take over boxes of output cells.
+    """The least values of ends over boxes of output cells.
 
-    The greatest, if `lo` and `hi` are exchanged.
+    If `lo` and `hi` are exchanged, the greatest values.
     """
     for axis, slope, where in terms:
         if slope:
@@ -303,7 +303,7 @@ def _narrow(
 
 
 def _split(lo: Columns, hi: Columns, axes: list[int]) -> tuple[Ints, Columns, Columns]:
-    """The boxes cut to single indices on these axes, and which box each piece is of."""
+    """The boxes cut to single indices on these axes, and the box of each piece."""
     box, single = expand(
         np.stack([lo[axis] for axis in axes], axis=1), np.stack([hi[axis] for axis in axes], axis=1)
     )
@@ -314,9 +314,9 @@ def _split(lo: Columns, hi: Columns, axes: list[int]) -> tuple[Ints, Columns, Co
 
 
 def _slabs(cells: Cells, major: int | None) -> Cells:
-    """The boxes cut to single indices of the index's first axis, if that makes not too many.
+    """The boxes cut to single indices of the index's first axis, if the pieces are not too many.
 
-    A box's range in the index then covers little beside the box.
+    The range of a piece in the index then covers little more than the piece.
     """
     if major is None:
         return cells

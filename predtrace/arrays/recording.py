@@ -1,4 +1,4 @@
-"""A call as tracking saw it: the arrays that it made, and the lineage of each."""
+"""A recorded call: the arrays that it made, and the lineage of each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A call: inputs by name, the arrays that it made under the names they should get.
+    """A call: its inputs by name, and the arrays that it made with the names they should get.
 
-    `args` is what else it was called with, as JSON. Several flows may join the same two
-    arrays, and then all of them hold.
+    `args` are the other arguments, as JSON. Several flows may join the same two arrays; all of them
+    then hold.
     """
 
     name: str

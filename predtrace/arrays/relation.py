@@ -107,7 +107,7 @@ class CellRelation:
         return CellRelation(self.in_shape, self.out_shape, pairs)
 
     def same_as(self, other: CellRelation) -> bool:
-        """Whether both are the same set of pairs between arrays of the same shapes."""
+        """Whether both have the same pairs between arrays of the same shapes."""
         return (self.out_shape, self.in_shape) == (other.out_shape, other.in_shape) and (
             np.array_equal(self.normalized().pairs, other.normalized().pairs)
         )
@@ -256,7 +256,7 @@ class LineageTable:
         return CellRelation(self.out_shape, self.in_shape, pairs).normalized()
 
     def pair_count(self) -> int:
-        """How many pairs the rows hold, pairs of overlapping rows counted again."""
+        """The number of pairs in the rows; pairs of overlapping rows count repeatedly."""
         row, cells = expand(self.out_lo, self.out_hi)
         return int(volumes(*self.intervals(row, cells)).sum())
 
@@ -272,7 +272,8 @@ class LineageTable:
                 )
 
     def _moves(self, axis: SmallInts, slope: SmallInts) -> tuple[Ints, Ints]:
-        """What an end adds to its base at the first and at the last index of its axis."""
+        """The offsets that an end adds to its base at the first and at the last index of its
+        axis."""
         return (
             slope * _pick(_padded(self.out_lo), axis),
             slope * _pick(_padded(self.out_hi), axis),

@@ -1,4 +1,4 @@
-"""Sorting rows by columns, and finding runs among neighbours; all without loops over rows."""
+"""Sorts rows by columns and finds runs among neighbours, without loops over rows."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def ranks_within(fresh: Flags) -> Ints:
 
 
 def joined_links(linked: Flags, steps: Sequence[Ints]) -> Flags:
-    """Which links to keep so that runs have constant steps and no row is in two runs.
+    """The links to keep so that runs have constant steps and no row is in two runs.
 
-    Link n ties row n to row n + 1; only those in `linked` can be kept, and a run's links
-    must agree in all `steps`. A row between two runs belongs to the earlier one. That is
-    what extending every run as far as possible from left to right gives, and since any
-    part of a run is a run, there is no way with fewer runs.
+    Link n ties row n to row n + 1. Only links in `linked` can be kept, and a run's links must agree
+    in all `steps`. A row between two runs belongs to the earlier run. This is the result of
+    extending every run as far as possible from left to right. Since any part of a run is a run, no
+    other choice has fewer runs.
     """
     if not linked.any():
         return linked
@@ -80,11 +80,11 @@ def joined_links(linked: Flags, steps: Sequence[Ints]) -> Flags:
 
 
 def _kept_blocks(linked: Flags, lengths: Ints) -> Flags:
-    """Which blocks of equal links keep at least one link.
+    """The blocks of equal links that keep at least one link.
 
-    A block of two or more always does. A block of one does unless the block before it
-    does; so in a chain of such blocks, keeping alternates from the last block before it
-    for which the answer is known.
+    A block of two or more links always does. A block of one link does unless the block before it
+    does. So in a chain of such blocks keeping alternates, starting from the last block before the
+    chain.
     """
     known = ~linked | (lengths > 1)
     kept = linked & known

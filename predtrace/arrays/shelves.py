@@ -1,12 +1,12 @@
-"""Where a store keeps its catalogue and tables: a folder, or this process's memory.
+"""The place of a store's catalogue and tables: a folder, or this process's memory.
 
     lineage/
       catalogue.json       arrays, operations, and which table relates which arrays
       calls-7c…01.log      calls recorded since the catalogue was written
       tables/3f…c2.plt     a compressed table, named by its content: equal ones are one file
 
-Tables are written before the catalogue or journal that names them, and each file appears as a
-whole, a journal's call, too, so that a process that is killed leaves the folder as it was.
+Tables are written before the catalogue or journal that names them. Each file, and each call of a
+journal, appears as a whole, so a killed process leaves the folder unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLES = "tables"
 _SUFFIX = ".plt"
 _LOCK = "lock"
 _FEW = 256
-"""Calls that a journal may have, however few the catalogue has."""
+"""The calls that a journal may have even if the catalogue has fewer."""
 
 Change: TypeAlias = Callable[[Catalogue], Catalogue]
 
@@ -45,10 +45,10 @@ class Shelf(Protocol):
         """The place, for messages."""
 
     ledger: Ledger
-    """What is known of the catalogue: as it was read, with the changes made since."""
+    """The contents of the catalogue: as read, with the changes made since."""
 
     def change(self, change: Change) -> None:
-        """Change the catalogue as it is now, other processes' entries included."""
+        """Change the present catalogue, including other processes' entries."""
 
     def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
         """Add a call, whose tables are kept under `keys`; the names of the arrays it made."""
@@ -87,7 +87,7 @@ class Folder:
                     raise ArrayFormatError(
                         f"{self.path / catalogue.journal} is gone; restore it from a copy"
                     ) from error
-                continue  # another process has written both anew meanwhile
+                continue  # another process has rewritten both in the meantime
             except OSError as error:
                 raise StoreError(f"{self.path} cannot be read ({error})") from error
             break
@@ -98,7 +98,7 @@ class Folder:
             self.ledger.add(call)
 
     def _version_on_disk(self) -> tuple[int, ...] | None:
-        """What changes whenever the catalogue is written; None without one."""
+        """A version that changes whenever the catalogue is written; None if there is none."""
         try:
             state = (self.path / CATALOGUE).stat()
         except OSError:
@@ -177,7 +177,7 @@ class Folder:
         try:
             if not path.exists():
                 if not (self.path / CATALOGUE).exists():
-                    # Tables without a catalogue are what is left when it was lost.
+                    # Tables without a catalogue remain if the catalogue was lost.
                     self.change(lambda catalogue: catalogue)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, data)

@@ -1,4 +1,4 @@
-"""A call as far as its lineage can be known without its values: the operation's signature."""
+"""The signature of a call: what its lineage can be inferred from without its values."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    raise NotImplementedError(f"{type(value).__name__} is no JSON")
+    raise NotImplementedError(f"{type(value).__name__} is not JSON")

@@ -55,7 +55,7 @@ Named: TypeAlias = TrackedArray | str
 
 
 class ArrayStore:
-    """The store in the folder `path`, which is made when first written; without one, in memory.
+    """The store in the folder `path`, created when first written; without `path`, in memory.
 
     Raises StoreError if there is something else at `path`, ArrayFormatError if its catalogue
     is corrupt.
@@ -68,7 +68,7 @@ class ArrayStore:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All that the store knows but for the tables themselves."""
+        """All that the store knows, except the tables themselves."""
         return self.shelf.ledger.catalogue
 
     def __contains__(self, name: str) -> bool:
@@ -112,7 +112,7 @@ class ArrayStore:
     ) -> None:
         """Record the cells of `input` that contributed to the cells of `output`.
 
-        Lineage that is recorded for the same two arrays before stays; queries follow both.
+        Lineage that was recorded earlier for the same two arrays stays; queries follow both.
         `quality` and `reason` go into the answers that rest on it (`trace`). Raises
         ArrayLineageError if an array is unknown or the lineage does not fit them.
         """
@@ -150,10 +150,10 @@ class ArrayStore:
     ) -> bool:
         """Record a call: the lineage between each of its outputs and each of its inputs.
 
-        `capture` gives lineage by the positions (output, input). With `reuse`, lineage that
-        can be predicted from earlier calls is not captured, and answers that rest on it say so
-        (`trace`, `doubtful`). Returns whether all of it was. Raises ArrayLineageError if an
-        array is unknown, lineage does not fit, or is neither captured nor predicted.
+        `capture` has the lineage by positions (output, input). With `reuse`, lineage that can be
+        predicted from earlier calls is not captured, and answers that rest on it say so (`trace`,
+        `doubtful`). Returns whether all of it was predicted. Raises ArrayLineageError if an array
+        is unknown, lineage does not fit, or is neither captured nor predicted.
         """
         ins, outs = [self._array(one) for one in inputs], [self._array(one) for one in outputs]
         call = OperationCall(name, ins, outs, dict(args or {}))
@@ -188,8 +188,8 @@ class ArrayStore:
     def doubtful(self, reuse: Predictor | None = None) -> list[DoubtfulLineage]:
         """Predicted lineage that later calls contradicted, to be captured again.
 
-        Calls are marked when one of them is registered with `reuse`; given here, it is asked
-        what it has withdrawn since, which another process may have seen.
+        Calls are marked when one of them is registered with `reuse`. If `reuse` is given here, its
+        later withdrawals count, too, also those by other processes.
         """
         if reuse is not None:
             self._change(lambda catalogue: doubted(catalogue, reuse.is_withdrawn))
@@ -198,10 +198,10 @@ class ArrayStore:
     def query(self, path: Sequence[Named], cells: Cells | npt.ArrayLike) -> Cells:
         """The cells of the path's last array that are related to `cells` of its first.
 
-        Between neighbours on the path lineage is followed backward or forward, whichever
-        there is. `cells` are a Cells, or one cell per row. Raises ArrayLineageError if an
-        array is unknown, neighbours are not related, or cells are outside the array. Labels
-        are not looked at: `trace` does.
+        Between neighbours on the path lineage is followed backward or forward, as it is recorded.
+        `cells` are a Cells, or one cell per row. Raises ArrayLineageError if an array is unknown,
+        neighbours are not related, or cells are outside the array. Labels are ignored here; see
+        `trace`.
         """
         arrays = [self._array(one) for one in path]
         if not arrays:
@@ -233,9 +233,9 @@ class ArrayStore:
         return self.shelf.ledger.origins(self._array(array).name)
 
     def record(self, made: Recording) -> tuple[str, ...]:
-        """Record a call together with the arrays that it made; the names that these got.
+        """Record a call with the arrays that it made; returns the arrays' names.
 
-        An array whose name is taken gets a number behind it. Unlike with `register_operation`,
+        An array whose name is taken gets a number after its name. Unlike in `register_operation`,
         inputs are names that are known to exist, and nothing is checked.
         """
         return self.shelf.add(made, [self.shelf.save(flow.table) for flow in made.flows])
@@ -250,7 +250,7 @@ class ArrayStore:
         ]
 
     def nbytes(self) -> int:
-        """Bytes that the tables take on disk or in memory, those shared by several entries once."""
+        """The bytes of the tables on disk or in memory; shared tables count once."""
         return self.shelf.nbytes({entry.table for entry in self.catalogue.lineage})
 
     def _hop(self, key: str, cells: Cells, direction: Direction) -> Cells:

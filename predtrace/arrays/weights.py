@@ -1,8 +1,8 @@
 """Lineage from the weights of an explanation, such as LIME's or D-RISE's (DSLog, VII-A2).
 
-An explanation of a model gives a weight to every pair of an output and an input cell. The pairs
-whose weights are significant are taken for lineage. That is an estimate: answers that rest on it
-are labelled `estimated`.
+An explanation of a model gives a weight to every pair of an output cell and an input cell. Pairs
+with significant weights are taken as lineage. This is an estimate: answers that rest on it are
+labelled `estimated`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def significant(
 
 
 def reason_of(threshold: float | None, top: int | None) -> str:
-    """What an answer says of lineage from weights."""
+    """The reason that an answer gives for lineage from weights."""
     limits = [f"at least {threshold:g}"] if threshold is not None else []
     limits += [f"the {top} greatest"] if top is not None else []
     return f"an explanation's weights, {' and '.join(limits)}"

@@ -214,7 +214,7 @@ class _Paths:
                 kept = isinstance(operator, _KEEPING_ROWS)
             if not kept:
                 return (
-                    f"operator {limit}, Limit: its rows may not be distinguishable from others above",
+                    f"operator {limit}, Limit: its rows may be indistinguishable from others above",
                 )
             node = above
         return ()

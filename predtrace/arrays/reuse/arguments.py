@@ -1,12 +1,12 @@
-"""Which arguments leave lineage as it is (thesis, Section 5.2.4).
+"""The arguments that do not change lineage (thesis, Section 5.2.4).
 
-Calls that differ in one argument only are compared. Different tables make the argument
-relevant. Equal ones are evidence that it is not, if there is enough of it, of values that
-do differ: numpy takes integers modulo the number or the size of axes, so that -1 and 1 are the
-same axis of a matrix, and 2 and 7 are the same shift of a vector of length 5.
+Calls that differ in only one argument are compared. Different tables make the argument relevant.
+Equal tables are evidence that it is irrelevant, if there are enough of them and the values really
+differ: numpy takes integers modulo the number or the size of axes, so -1 and 1 are the same axis of
+a matrix, and 2 and 7 are the same shift of a vector of length 5.
 
-What is found holds for the structure (`sizes`) that it was found in, and no further:
-``order="F"`` does not matter to vectors, but to matrices.
+A result holds only for the structure (`sizes`) in which it was found: ``order="F"`` does not matter
+to vectors, but it does to matrices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from predtrace.arrays.reuse.evidence import BITS, Group, bits
 from predtrace.arrays.reuse.memory import Entry, Structure
 
 _ABSENT = "absent"
-"""What an argument that is not given is compared as; no JSON."""
+"""Stands for an argument that is not given; it is not JSON."""
 
 
 def without(entry: Entry, names: Iterable[str]) -> Entry:
@@ -32,7 +32,7 @@ def without(entry: Entry, names: Iterable[str]) -> Entry:
 
 
 def judged(structure: Structure, entry: Entry, confirmations: int) -> Structure:
-    """The structure once the arguments are judged again after `entry` has been added to it."""
+    """The structure after its arguments are judged again, with `entry` added to it."""
     names = {name for each in structure.entries for name in each.args}
     for name in sorted(names - {*structure.irrelevant, *structure.relevant}):
         others = [other for other in structure.entries if _differ_in(name, entry, other)]
@@ -45,7 +45,7 @@ def judged(structure: Structure, entry: Entry, confirmations: int) -> Structure:
 
 
 def _left_out(name: str, structure: Structure, confirmations: int) -> Structure:
-    """Without the argument, unless calls that differ in it do not fit together then."""
+    """The structure without the argument, unless calls that differ in it do not fit together."""
     merged = replace(
         structure,
         entries=_merged(without(each, [name]) for each in structure.entries),
@@ -81,7 +81,7 @@ def _is_irrelevant(name: str, entries: Sequence[Entry], confirmations: int) -> b
 
 
 def _distinct(texts: Iterable[str], entry: Entry) -> int:
-    """How many of the values are certainly different to an operation on these shapes."""
+    """The number of values that are certainly different to an operation on these shapes."""
     shapes = (*entry.in_shapes, *entry.out_shapes)
     moduli = {size for shape in shapes for size in (*shape, len(shape)) if size > 1}
     found: list[Any] = []
@@ -93,7 +93,7 @@ def _distinct(texts: Iterable[str], entry: Entry) -> int:
 
 
 def _alike(one: Any, other: Any, moduli: set[int]) -> bool:
-    """Whether two values may be the same thing, integers being taken modulo something."""
+    """Whether two values may mean the same, since integers may be taken modulo a size."""
     left, right = (value if isinstance(value, list) else [value] for value in (one, other))
     if not all(type(item) is int for item in (*left, *right)) or len(left) != len(right):
         return bool(one == other)

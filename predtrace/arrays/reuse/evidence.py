@@ -1,21 +1,20 @@
-"""When there is enough evidence to predict.
+"""The evidence that a prediction needs.
 
-**What has to be confirmed.** Of a dimensional signature, that a further call has the same
-table as the first. Of a form, that it fits a further shape: as many shapes as the form has
-free coefficients determine it and confirm nothing.
+**What has to be confirmed.** For a dimensional signature: a further call has the same table as the
+first. For a form: it fits a further shape. As many shapes as the form has free coefficients
+determine it and confirm nothing.
 
-**How often.** `CONFIRMATIONS` times at least, as in DSLog (m = 2, Section VI-C; there the shapes
-that determine a form count, too). But if lineage depends on values, small arrays have the same
-by chance soon: of two cells either is the greater one. A value-dependent operation that
-takes one of N possible pairs of cells repeats itself with chance 1/N. So confirmations count
-log2(N) bits each, and `BITS` are needed: for arrays of 1024 cells the least number is enough,
-for a vector of 4 cells five are needed. It does not help where values decide between few
-tables whatever the size; that is what verified predictions are for.
+**How often.** At least `CONFIRMATIONS` times, as in DSLog (m = 2, Section VI-C; there the shapes
+that determine a form count, too). But if lineage depends on values, small arrays soon have the same
+lineage by chance: of two cells one is the greater. A value-dependent operation that takes one of N
+possible pairs of cells repeats its choice with probability 1/N. So each confirmation counts log2(N)
+bits, and `BITS` are needed. Arrays of 1024 cells need the least number, a vector of 4 cells needs
+five. This does not help if values decide between few tables for any size; verified predictions
+cover that case.
 
-**Where.** A form is used for calls of the structure that it was found in; at least
-`CONFIRMATIONS` of its shapes have the same order as those asked for (`sizes`); and sizes that
-vary are above every integer among the arguments: a shift by 100 is none at all for sizes 10,
-20 and 50.
+**Where.** A form is used for calls of the structure in which it was found. At least `CONFIRMATIONS`
+of its shapes must have the same order as the shapes asked for (`sizes`). Sizes that vary must be
+above every integer among the arguments: a shift by 100 is no shift at all for sizes 10, 20 and 50.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ BITS = 20.0
 """Bits of evidence: chance would confirm one wrong guess in a million."""
 
 _STEPS = 8
-"""How often the smallest calls are left out at most."""
+"""The most times that the smallest calls are left out."""
 
 _NEAR = 2
-"""From this difference on sizes are not near each other, if no argument is an integer."""
+"""Sizes that differ by at least this are not near each other, if no argument is an integer."""
 
 
 def bits(pairs: int) -> float:
-    """What one confirmation counts, for arrays with so many possible pairs of cells."""
+    """The bits of one confirmation, for arrays with so many possible pairs of cells."""
     return math.log2(max(2, pairs))
 
 
@@ -64,11 +63,11 @@ class Generalised:
 
     @property
     def calls(self) -> int:
-        """How many calls it rests on."""
+        """The number of calls that it rests on."""
         return sum(entry.calls for entry in self.entries)
 
     def extends(self, other: Generalised) -> bool:
-        """Whether it fits all calls that the other fits: then it says the same, and more."""
+        """Whether it fits all calls that the other form fits, and so says the same and more."""
         shapes = {(entry.in_shapes, entry.out_shapes) for entry in self.entries}
         return all((entry.in_shapes, entry.out_shapes) in shapes for entry in other.entries)
 
@@ -86,7 +85,7 @@ class Group:
         self._forms: dict[tuple[int, ...], Form | None] = {}
 
     def order_of(self, call: Entry | CallSignature) -> Order:
-        """The order of a call's sizes; what is near depends on the arguments."""
+        """The order of a call's sizes; the arguments decide which sizes are near."""
         return order_of(sizes_of(call.in_shapes, call.out_shapes), self.near)
 
     def orders(self) -> set[Order]:
@@ -150,7 +149,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class _Call:
-    """Captured calls of one shape, and what they are compared by."""
+    """Captured calls of one shape, and the keys by which they are compared."""
 
     entry: Entry
     sizes: Shape

@@ -1,10 +1,10 @@
-"""Numbers as linear functions of sizes: what "index reshaping" knows of a table's numbers.
+"""Numbers of a table as linear functions of sizes ("index reshaping").
 
-DSLog replaces intervals [1, d] by [1, D] for the size d of an axis. Here every number of a
-table may be any integer combination of 1 and the sizes of all axes of all arrays. A form is
-kept only as far as the observed calls determine it: it says nothing about sizes for which two
-rational combinations that fit all observations could differ. These are the sizes outside the
-affine hull of those observed; if, for example, an axis always had size 3, all sizes but 3.
+DSLog replaces intervals [1, d] by [1, D] for the size d of an axis. Here every number of a table
+may be any integer combination of 1 and the sizes of all axes of all arrays. A form is used only for
+sizes at which the observed calls determine it. It says nothing about sizes at which two rational
+combinations that fit all observations could differ. These are the sizes outside the affine hull of
+the observed sizes; if, for example, an axis always had size 3, all sizes except 3.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from predtrace.packed.boxes import Ints, Shape
 class Form:
     """An array of integers as the only linear function of sizes that fits some calls.
 
-    `basis` are places in (1, *sizes); `coefficients`, of shape (basis, *array), belong to
-    them. `ties` give other places as combinations of these: the sizes that the form is about
-    fulfil them. `least` are the smallest sizes observed, `varying` the places, among the
-    sizes, of those that took several values.
+    `basis` are places in (1, *sizes); `coefficients`, of shape (basis, *array), belong to them.
+    `ties` express other places as combinations of these; the form applies to sizes that satisfy
+    them. `least` are the smallest observed sizes, `varying` the places of sizes that took several
+    values.
     """
 
     basis: tuple[int, ...]
@@ -37,13 +37,13 @@ class Form:
 
     @property
     def rank(self) -> int:
-        """How many calls determine the form; every further one was a test of it."""
+        """The number of calls that determine the form; every further call tests it."""
         return len(self.basis)
 
     def at(self, sizes: Shape) -> Ints | None:
-        """The integers for these sizes; None where they are not determined.
+        """The integers for these sizes; None if they are not determined.
 
-        Nor are they below the smallest sizes observed, where windows stop fitting.
+        They are also undetermined below the smallest observed sizes, where windows stop fitting.
         """
         if any(size < least for size, least in zip(sizes, self.least, strict=True)):
             return None
@@ -95,7 +95,7 @@ def fit(sizes: Sequence[Shape], values: Sequence[Ints]) -> Form | None:
 
 
 def _distinct_columns(matrix: Ints) -> tuple[Ints, Ints]:
-    """The distinct columns, and which one of them each column is."""
+    """The distinct columns, and the distinct column that each column equals."""
     if not matrix.shape[1]:
         return matrix, np.empty(0, np.int64)
     distinct, which = np.unique(matrix, axis=1, return_inverse=True)

@@ -1,8 +1,8 @@
-"""How predicted lineage is marked in a catalogue, and what becomes of it when in doubt.
+"""Labels of predicted lineage in a catalogue, and their change when it is in doubt.
 
-A predicted table is an inference: answers that go through it are `observed`, and say how many
-calls it rests on. When a captured call contradicts what it rests on, it becomes `estimated`,
-and stays listed until the call is registered again with a capture.
+A predicted table is an inference: answers through it are `observed`, and say how many calls it
+rests on. If a captured call contradicts its basis, it becomes `estimated`, and stays listed until
+the call is registered again with a capture.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from predtrace.arrays.quality import Quality
 
 @dataclass(frozen=True)
 class DoubtfulLineage:
-    """Predicted lineage whose grounds were contradicted later: the call, and its two arrays."""
+    """Predicted lineage whose basis was contradicted later: the call, and its two arrays."""
 
     operation: str
     output: str
@@ -47,18 +47,18 @@ def doubted(catalogue: Catalogue, is_withdrawn: Callable[[Basis], bool]) -> Cata
 
 
 def is_doubtful(entry: LineageEntry) -> bool:
-    """Whether the entry was predicted from what is withdrawn now."""
+    """Whether the basis of the entry's prediction is withdrawn now."""
     return entry.basis is not None and entry.quality is Quality.ESTIMATED
 
 
 def doubtful_lineage(catalogue: Catalogue) -> Iterator[DoubtfulLineage]:
-    """All of it."""
+    """All doubtful lineage."""
     for entry in filter(is_doubtful, catalogue.lineage):
         yield DoubtfulLineage(_operation(catalogue, entry), entry.output, entry.input, entry.reason)
 
 
 def settled(catalogue: Catalogue, name: str, captured: Sequence[tuple[str, str]]) -> Catalogue:
-    """The catalogue without doubtful lineage that a call of the same name captured anew.
+    """The catalogue without doubtful lineage that a call of the same name captured again.
 
     `captured` are pairs of names (output, input).
     """

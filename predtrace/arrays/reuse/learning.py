@@ -1,7 +1,7 @@
-"""What a captured call changes in what was learnt.
+"""Learning from a captured call.
 
-Every captured call is compared with what was known of its shapes and arguments. What
-contradicts a prediction, or could have been one, withdraws it:
+Every captured call is compared with the known facts about its shapes and arguments. A contradiction
+to a prediction, or to a possible prediction, withdraws it:
 
 - two tables for the same shapes and all arguments: the operation depends on values (or on
   something that it was not registered with), and is never predicted again;
@@ -27,7 +27,7 @@ from predtrace.arrays.reuse.sizes import sizes_of, structure_of
 from predtrace.arrays.signatures import CallSignature
 
 ENTRIES = 64
-"""Shapes and arguments that are kept of one structure."""
+"""The number of shapes and arguments that are kept for one structure."""
 
 _MANY_PAIRS = 2**62
 _COMPARED = 5_000_000
@@ -90,7 +90,7 @@ def _with_entry(
 ) -> tuple[Structure, bool]:
     """With a new entry, and whether its table was predicted, or could not be.
 
-    Where there is no room only those entries are left out that the forms predict.
+    If there is no room, only entries that the forms predict are left out.
     """
     before = Group(structure, entry.args, confirmations)
     predicted = _predicted(before, entry, table)
@@ -127,7 +127,7 @@ def _with_call(structure: Structure, known: Entry) -> Structure:
 
 
 def _restarted(structure: Structure, entry: Entry) -> Structure:
-    """With this entry only, and all arguments relevant that seemed not to be."""
+    """The structure with only this entry, and with all seemingly irrelevant arguments relevant."""
     return Structure(
         entries=(entry,),
         relevant=(*structure.relevant, *structure.irrelevant),
@@ -146,7 +146,7 @@ def _agree(known: Entry, table: LineageTable) -> bool:
 
 
 def _same(one: LineageTable, other: LineageTable) -> bool:
-    """Whether tables hold the same pairs; False, too, where that takes too long to say."""
+    """Whether tables hold the same pairs; also False if the comparison would take too long."""
     if _digest(one) == _digest(other):
         return True
     count = one.pair_count()
@@ -156,7 +156,7 @@ def _same(one: LineageTable, other: LineageTable) -> bool:
 
 
 def _digest(table: LineageTable) -> str:
-    """What two tables between the same shapes share only if their rows are the same."""
+    """A digest that two tables between the same shapes share only if their rows are the same."""
     found = hashlib.sha256()
     for column in table.columns():
         found.update(column.tobytes())

@@ -1,4 +1,4 @@
-"""What was learnt of operations, and the file that it is kept in.
+"""The learnt facts about operations, and their file.
 
     lineage/reuse.json      {"format": "predtrace reuse", "schema": 1, "sha256": "…",
                              "body": {"operations": {"sum/0/0": {…}}}}
@@ -31,8 +31,8 @@ _LOCK = "reuse.lock"
 class Entry(msgspec.Struct, frozen=True):
     """Captured calls with the same shapes and relevant arguments, and so the same table.
 
-    `args` are the arguments as JSON; `digest` tells the table from others, `folded` are its
-    progressions unless there are many; `pairs` is how many pairs of cells there could be.
+    `args` are the arguments as JSON. `digest` identifies the table. `folded` are its progressions,
+    unless there are many. `pairs` is the number of possible pairs of cells.
     """
 
     in_shapes: tuple[Shape, ...]
@@ -69,7 +69,7 @@ class Structure(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """What is known of the lineage between an output and an input of an operation.
+    """The learnt facts about the lineage between an output and an input of an operation.
 
     With `by_value`, two calls with the same shapes and arguments had different tables, and
     nothing is predicted any more.
@@ -103,9 +103,10 @@ def encode_learnt(learnt: Learnt) -> bytes:
 
 
 def decode_learnt(data: bytes, where: str) -> Learnt:
-    """What `encode_learnt` wrote.
+    """The facts that `encode_learnt` wrote.
 
-    Raises ArrayFormatError if it is something else, truncated, changed, or of a newer schema.
+    Raises ArrayFormatError if the file is of another kind, truncated, changed, or of a newer
+    schema.
     """
     _, body = ENVELOPE.open(data, where)
     try:
@@ -115,7 +116,7 @@ def decode_learnt(data: bytes, where: str) -> Learnt:
 
 
 class LearntFile:
-    """What was learnt, in a folder that several processes may use.
+    """The learnt facts, in a folder that several processes may use.
 
     Raises StoreError if the file cannot be read or written.
     """
@@ -126,7 +127,7 @@ class LearntFile:
         self._learnt = Learnt()
 
     def read(self) -> Learnt:
-        """What is on disk now; decoded again only if the file is another one."""
+        """The facts on disk; decoded again only if the file changed."""
         try:
             stat = os.stat(self.path)
             version = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
@@ -140,7 +141,7 @@ class LearntFile:
         return self._learnt
 
     def change(self, learn: Learn) -> None:
-        """Change what is on disk, whatever other processes have added."""
+        """Change the facts on disk, keeping what other processes have added."""
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +159,7 @@ class LearntFile:
 
 
 class LearntHere:
-    """What was learnt, as long as this object lasts."""
+    """The learnt facts, in memory."""
 
     def __init__(self) -> None:
         self._learnt = Learnt()

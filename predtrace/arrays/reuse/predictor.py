@@ -29,10 +29,10 @@ class Reuse:
         reuse = arrays.Reuse("lineage/")          # learns on, wherever others left off
         store.register_operation("sum", [a], [b], {"axis": 1}, capture, reuse)
 
-    What was learnt is kept in the folder, usually that of a store; without one, in this
+    The learnt facts are kept in the folder, usually a store's folder; without a folder, in this
     object. Nothing is predicted before at least `confirmations` calls have confirmed it
-    (`evidence`), nor is one in `verify_every` predictions: the call is captured, and what it
-    shows is compared. Raises ArrayFormatError if the folder's file is damaged.
+    (`evidence`). One in `verify_every` predictions is verified instead: the call is captured and
+    compared. Raises ArrayFormatError if the folder's file is damaged.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Reuse:
 
     @property
     def learnt(self) -> Learnt:
-        """What is known by now, other processes' calls included."""
+        """The present facts, including calls of other processes."""
         return self._learnt.read()
 
     def predict(
@@ -90,7 +90,7 @@ class Reuse:
         self._learnt.change(learn_all)
 
     def is_withdrawn(self, basis: Basis) -> bool:
-        """Whether a captured call has since contradicted what a prediction rests on."""
+        """Whether a captured call has since contradicted the basis of a prediction."""
         operation = self.learnt.operations.get(basis.operation)
         if operation is None:
             return False
@@ -126,7 +126,7 @@ class Reuse:
         return Prediction(table, Basis(name, key, kind, calls, _withdrawals(structure, kind)))
 
     def _group(self, name: str, key: str, structure: Structure, call: CallSignature) -> Group:
-        """The calls with the same arguments; made once as long as nothing new is learnt."""
+        """The calls with the same arguments; remembered until something new is learnt."""
         asked = name, key, tuple(sorted(call.args.items()))
         known = self._groups.get(asked)
         if known is None or known[0] is not structure:
@@ -146,7 +146,7 @@ class Reuse:
 
 
 def operation_name(call: CallSignature, output: int, input: int) -> str:
-    """What the lineage between one output and one input of an operation is called."""
+    """The name of the lineage between one output and one input of an operation."""
     return f"{call.name}/{output}/{input}"
 
 

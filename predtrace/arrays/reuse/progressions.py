@@ -1,7 +1,7 @@
 """A table's rows as arithmetic progressions, so that tables of many rows are few numbers.
 
-Rows are vectors of integers: the columns of a `LineageTable` side by side. Three or more
-successive rows with the same difference become one: the first row, the difference, how many.
+Rows are vectors of integers: the columns of a `LineageTable` side by side. Three or more successive
+rows with the same difference become one progression: the first row, the difference, the count.
 
     numpy.ravel(A), A of shape (4, 3)     folded
     out       in                          first            step             count
@@ -10,8 +10,8 @@ successive rows with the same difference become one: the first row, the differen
     [6, 8]    2, o0 - 6
     [9, 11]   3, o0 - 9
 
-Folding twice also takes in rows that are nested, such as those of `kron`. In the end it does
-not matter how many rows a table has, but how many progressions, and whether their numbers are
+Folding twice also covers nested rows, such as the rows of `kron`. The number of rows of a table
+then does not matter. What matters is the number of progressions, and whether their numbers are
 functions of the sizes.
 """
 
@@ -25,7 +25,7 @@ from predtrace.errors import ArrayLineageError
 from predtrace.packed.boxes import Flags, Ints, Shape
 
 LIMIT = 128
-"""Progressions of a table that is worth keeping; what needs more has no structure to speak of."""
+"""The most progressions of a table worth keeping; tables with more have little structure."""
 
 _DEPTH = 2
 _NESTED = 8
@@ -79,7 +79,7 @@ def unfold(folded: Ints, out_shape: Shape, in_shape: Shape) -> LineageTable | No
 
 
 _SMALL = (False, False, False, True, True, False, True, True)
-"""Which columns of a table are axes and slopes: these stay the same in a progression."""
+"""The columns of a table that are axes and slopes: they stay constant in a progression."""
 
 
 def _widths(p: int, q: int) -> tuple[int, ...]:

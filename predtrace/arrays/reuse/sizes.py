@@ -1,14 +1,14 @@
-"""Which calls are alike enough for one to say something about another.
+"""Decides which calls are similar enough to say something about each other.
 
-The lineage of an operation is often one formula as long as nothing special happens to the
-shapes, and another one where something does: an axis of size 1 is broadcast, an array without
-cells has no lineage, a longer operand takes the other's role, a diagonal ends at whichever
-side is shorter. Calls are told apart by what could matter so:
+The lineage of an operation is often one formula for ordinary shapes, and another formula for
+special shapes: an axis of size 1 is broadcast, an array without cells has no lineage, a longer
+operand takes the other's role, a diagonal ends at the shorter side. Calls are distinguished by what
+could matter in this way:
 
-- their *structure*: how many axes each array has, and which of them have size 0 or 1;
-- their *order*: for any two sizes the difference between them, where that is small, else its
-  sign. What is small is relative to the integers among the arguments, which operations add to
-  sizes and compare with them.
+- their *structure*: the number of axes of each array, and the axes of size 0 or 1;
+- their *order*: for any two sizes their difference if it is small, else its sign. What counts as
+  small depends on the integers among the arguments, which operations add to sizes and compare with
+  them.
 """
 
 from __future__ import annotations

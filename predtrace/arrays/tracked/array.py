@@ -1,7 +1,7 @@
-"""The tracked array: looks like a numpy array, and records every operation that it goes through.
+"""The tracked array: looks like a numpy array, and records every operation on it.
 
-It is no subclass of `numpy.ndarray`, so that no code can reach the memory past the protocols.
-Everything but attributes of the shape goes to `Recorder.carry_out`.
+It is not a subclass of `numpy.ndarray`, so no code can reach the memory past the protocols. All
+access except attributes of the shape goes to `Recorder.carry_out`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOREIGN = "__array_ufunc__"
 class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     """A numpy array whose cells' lineage is recorded; made by `Tracking.array` and `track`.
 
-    What numpy would give as a number is an array without axes, which cannot be written to.
+    A result that is a number in numpy is an array without axes, which cannot be written to.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         self.is_number = is_number
         self._aliases = dict(aliases or {})
 
-    # what is known without looking at any cell
+    # facts that need no cell
 
     @property
     def shape(self) -> Shape:
@@ -58,12 +58,12 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return self._values.ndim
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self._values.size
 
     @property
@@ -73,7 +73,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     @property
     def device(self) -> str:
-        """Where the cells are, as the array API standard has it."""
+        """The device of the cells, in the terms of the array API standard."""
         return "cpu"
 
     @property
@@ -98,7 +98,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     @property
     def name(self) -> str:
-        """The name that the store knows the array by, in its present state."""
+        """The store's name for the array in its present state."""
         if self._version != self.buffer.version:
             if self.buffer.is_whole(self._values):
                 self._name = self.buffer.name
@@ -115,9 +115,9 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
     @property
     def values(self) -> Array:
-        """The cells to look at, as a numpy array that cannot be written to.
+        """The cells as a read-only numpy array.
 
-        What is computed from them is not tracked.
+        Results computed from them are not tracked.
         """
         values = self._values.view()
         values.flags.writeable = False
@@ -144,7 +144,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The cells as a numpy array, with a warning: they leave tracking here.
 
-        Raises ArrayLineageError if Python objects are to be made of them.
+        Raises ArrayLineageError if they would become Python objects.
         """
         if dtype is not None and np.dtype(dtype) == object:
             raise ArrayLineageError(
@@ -184,7 +184,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    # values that become Python's own: later lineage may lack them
+    # values that become plain Python values: later lineage may lack them
 
     def __bool__(self) -> bool:
         return bool(self._decide("bool()"))
@@ -267,7 +267,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
         return self
 
     def known_as(self, aliases: Mapping[str, str]) -> LineageArray:
-        """The same array, with other names for the arrays it may be asked about."""
+        """The same array, with other names for the arrays that questions may name."""
         self.name  # noqa: B018  the present state
         return LineageArray(
             self.session, self.buffer, self._values, self._name, self.is_number, aliases
@@ -275,7 +275,7 @@ class LineageArray(ArrayMethods, NDArrayOperatorsMixin):
 
 
 def _is_known(value: Any) -> bool:
-    """Not an array of another library, which may know better what to do."""
+    """Whether it is not an array of another library, which may handle the operation itself."""
     return isinstance(value, LineageArray | np.ndarray | np.generic) or not hasattr(
         type(value), _FOREIGN
     )

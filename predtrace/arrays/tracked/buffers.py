@@ -1,11 +1,11 @@
-"""Memory that several tracked arrays look at, and what a write through one of them changes.
+"""Memory shared by several tracked arrays, and the effects of writes through one of them.
 
-In numpy a slice, a transposed array and often a reshaped one are views: they share the memory of
-the array that they were taken of. So here one `Buffer` holds the memory, and knows the array in
-the store that stands for its present state. A write through a view makes a new state of the
-view, and one of the buffer: the view's new cells in their places, the old state's elsewhere.
-Every other view finds, when it is next used, that the buffer has moved on, and becomes a new
-array that came from the buffer's present state.
+In numpy a slice, a transposed array and often a reshaped array are views: they share the memory of
+their base array. So here one `Buffer` holds the memory, and knows the stored array that stands for
+its present state. A write through a view makes a new state of the view and a new state of the
+buffer, with the view's new cells in their places and the old cells elsewhere. Every other view
+notices at its next use that the buffer has a new state, and becomes a new array that came from the
+buffer's present state.
 
     a (state 0) ---> b = a[1:3]      b[0] = x
         |              b, x -> b'                  the view's new state
@@ -50,8 +50,8 @@ class Buffer:
         return from_ids(part, whole.shape)
 
     def overwritten(self, values: Array) -> tuple[Lineage, Lineage]:
-        """Lineage of the buffer after all cells of a view were written: from its old state, and
-        from the view.
+        """Lineage of the buffer after all cells of a view were written: from its old state and the
+        view.
         """
         whole, part = self._twin(values)
         part[...] = ids(part.shape)
@@ -77,7 +77,7 @@ class Buffer:
 
 
 def repeats_cells(values: Array) -> bool:
-    """Whether cells of a view may be in the same place, as after broadcasting or in windows."""
+    """Whether cells of a view may share a place, as after broadcasting or in windows."""
     reach = values.itemsize
     for stride, size in sorted(zip(map(abs, values.strides), values.shape, strict=True)):
         if size > 1 and stride < reach:
@@ -87,7 +87,7 @@ def repeats_cells(values: Array) -> bool:
 
 
 def owned(values: Array) -> Array:
-    """An array that shares its memory with no other one, without gaps, its axes in their order."""
+    """A contiguous array, with its axes in order, that shares its memory with no other array."""
     dense = values.flags.c_contiguous or values.flags.f_contiguous
     return values if values.flags.owndata and dense else values.copy(order="K")
 

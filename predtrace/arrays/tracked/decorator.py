@@ -39,13 +39,13 @@ def track(
 ) -> Any:
     """Make a function of numpy arrays track them.
 
-    numpy arrays that it is called with, also in lists, become sources named like their
-    parameters; tracked arrays go on. Arrays that it returns are tracked, and can be asked
-    about its parameters by name. Calls record in the tracking of their tracked arrays, else in
-    that of the `with` block they are in, else each in one of its own, with `store`.
+    numpy arrays among its arguments, also in lists, become sources named like their parameters;
+    tracked arrays stay tracked. Returned arrays are tracked, and can be asked about the parameters
+    by name. A call records in the tracking of its tracked arrays, else in the tracking of the
+    enclosing `with` block, else in a new tracking with `store`.
 
-    Raises ArrayLineageError if the function is given or returns something with cells that is
-    no tracked array (a DataFrame), or writes into numpy arrays that share memory.
+    Raises ArrayLineageError if an argument or result has cells but is not a tracked array (a
+    DataFrame), or if the function writes into numpy arrays that share memory.
     """
     if function is None:
         return functools.partial(track, store=store, unknown=unknown)
@@ -69,7 +69,7 @@ def track(
 
 
 class _Sources:
-    """The arrays that a function is called with, and what the store calls them."""
+    """The arrays that a function is called with, and the store's names for them."""
 
     def __init__(self, session: Tracking) -> None:
         self.session = session
@@ -97,7 +97,7 @@ class _Sources:
         return value
 
     def write_back(self) -> None:
-        """Give the caller's arrays what the function wrote into its own."""
+        """Copy what the function wrote into its arrays to the caller's arrays."""
         for array, source in self._given:
             if not source.buffer.version:
                 continue
@@ -111,7 +111,7 @@ class _Sources:
 
 
 def _is_foreign(value: Any) -> bool:
-    """Whether something has cells, as a DataFrame has, but is no array that can be tracked."""
+    """Whether a value has cells, like a DataFrame, but is not an array that can be tracked."""
     known = (LineageArray, np.ndarray, np.generic)
     return hasattr(type(value), "__array__") and not isinstance(value, known)
 

@@ -13,7 +13,7 @@ from predtrace.arrays.tracked.recorder import Recorded
 
 @dataclass(frozen=True)
 class ArrayLineage:
-    """Where the cells of an array came from; the array in the state that it had when asked.
+    """The origins of an array's cells, for the state that the array had when asked.
 
     Other arrays are given as tracked arrays, in their present state, or by name: `aliases`
     say which arrays a decorated function's parameters stood for.

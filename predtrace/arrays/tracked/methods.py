@@ -12,7 +12,7 @@ SAME = (
     " mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace"
     " var conj conjugate astype put"
 )
-"""Methods that numpy has a function for, of the same name and the same other arguments."""
+"""Methods for which numpy has a function with the same name and the same other arguments."""
 
 _REASONS: Mapping[str, str] = {
     "it would give the memory away; to_numpy() leaves tracking on purpose": (
@@ -28,7 +28,7 @@ _REASONS: Mapping[str, str] = {
 }
 
 REFUSED = {name: why for why, names in _REASONS.items() for name in names.split()}
-"""Attributes of numpy's arrays that tracked ones don't have, and why."""
+"""Attributes of numpy's arrays that tracked arrays lack, with the reason."""
 
 
 class ArrayMethods:

@@ -1,4 +1,4 @@
-"""Carrying out one operation on tracked arrays, and recording it."""
+"""Carries out one operation on tracked arrays, and records it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from predtrace.arrays.tracked.recorder import Recorder
 from predtrace.arrays.tracked.reusing import foreseen
 
 READERS = "array_repr array_str array2string"
-"""Functions that show an array: they are given the plain arrays."""
+"""Functions that show an array: they get the plain arrays."""
 
 CREATION = "zeros ones empty full eye identity arange"
-"""Functions that make arrays which came from nothing; with ``like=`` they are tracked."""
+"""Functions that make arrays from nothing; with ``like=`` the arrays are tracked."""
 
 
 class Arguments:
     """Arguments of a call with tracked arrays as operands; `arrays` are these, by position.
 
-    `has_plain` says whether cells may be among the others that were tracked before.
+    `has_plain` says whether the other arguments may contain cells that were tracked before.
     """
 
     def __init__(self, session: Recorder) -> None:
@@ -69,7 +69,7 @@ class Arguments:
         return tree
 
     def names(self) -> tuple[str, ...]:
-        """What the store calls the arrays."""
+        """The store's names for the arrays."""
         return tuple(array.name for array in self.arrays)
 
 
@@ -77,8 +77,8 @@ class Arguments:
 class Done:
     """A call that was carried out: its result, the arrays in it, and their lineage.
 
-    `targets` are the arrays that outputs are written into, None for new ones. `writes` marks
-    operations that only write, and give nothing.
+    `targets` are the arrays that outputs are written into, None for new arrays. `writes` marks
+    operations that only write, and return nothing.
     """
 
     name: str
@@ -96,10 +96,10 @@ def carry_out(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What numpy's function gives, with arrays tracked.
+    """The result of numpy's function, with arrays tracked.
 
-    Raises UntrackedCallError for functions and arguments whose lineage is not known, and
-    whatever numpy raises.
+    Raises UntrackedCallError for functions and arguments whose lineage is not known, and numpy's
+    own errors.
     """
     kwargs = dict(kwargs)
     targets = _targets(function, kwargs.pop("out", None))
@@ -124,7 +124,7 @@ def carry_out(
 
 
 def record(done: Done, given: Arguments, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Record a call; its result with tracked arrays, new ones or those that were written."""
+    """Record a call; returns its result with tracked arrays, new or written to."""
     session = given.session
     for target in done.targets:
         if target is not None:
@@ -167,7 +167,7 @@ def _by_rule(
 
 
 def _flows(call: CarriedOut) -> Iterator[Flow]:
-    """What the call's rule says."""
+    """The flows that the call's rule gives."""
     for edge in call.edges():
         quality = edge.quality or call.rule.quality
         reason = "" if quality is Quality.PRECISE else f"{call.name}: {call.rule.meaning}"
@@ -205,7 +205,7 @@ def _by_everything(
 
 
 def _targets(function: Callable[..., Any], out: Any) -> tuple[LineageArray | None, ...]:
-    """The arrays that the caller wants results in. Numbers are not written to but made anew."""
+    """The arrays that the caller wants results in. Numbers are not written to but replaced."""
     given = out if isinstance(out, tuple) else () if out is None else (out,)
     for target in given:
         if target is not None and not isinstance(target, LineageArray):
@@ -221,7 +221,7 @@ def _targets(function: Callable[..., Any], out: Any) -> tuple[LineageArray | Non
 
 
 def _made(given: Arguments, values: Array, name: str) -> LineageArray:
-    """A tracked array; of the memory of an operand if it is a view of that."""
+    """A tracked array; it shares the memory of an operand if it is a view of it."""
     for array in given.arrays:
         if not array.is_number and array.buffer.holds(values):
             return LineageArray(given.session, array.buffer, values, name)
@@ -240,7 +240,7 @@ def _rebuilt(result: Any, arrays: Iterator[LineageArray]) -> Any:
 
 
 def _described(tree: Any) -> Any:
-    """Arguments as JSON has them; operands by their number, other arrays by their shape."""
+    """Arguments as JSON; operands by their number, other arrays by their shape."""
     if isinstance(tree, dict):
         return {str(key): _described(item) for key, item in tree.items()}
     if isinstance(tree, tuple | list):

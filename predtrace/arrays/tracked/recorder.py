@@ -1,4 +1,5 @@
-"""What tracked arrays, and the operations on them, need of the tracking that records them."""
+"""The interface between tracked arrays, with their operations, and the tracking that records
+them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class Recorded(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that the store knows it by."""
+        """The store's name for it."""
 
 
 R = TypeVar("R", bound=Recorded)
@@ -32,8 +33,8 @@ R = TypeVar("R", bound=Recorded)
 class Recorder(ABC):
     """Records operations on tracked arrays in `store`.
 
-    `unknown` says what becomes of functions without a rule, `reuse` predicts lineage, and
-    `bases` are what predictions rest on.
+    `unknown` says how functions without a rule are treated, `reuse` predicts lineage, and `bases`
+    are the bases of predictions.
     """
 
     store: ArrayStore
@@ -49,7 +50,7 @@ class Recorder(ABC):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """What numpy's function gives, with arrays tracked."""
+        """The result of numpy's function, with arrays tracked."""
 
     @abstractmethod
     def own(self, array: R) -> R:
@@ -57,26 +58,26 @@ class Recorder(ABC):
 
     @abstractmethod
     def doubt(self) -> None:
-        """Mark predicted lineage that rests on what a captured call has contradicted."""
+        """Mark predicted lineage whose basis a captured call has contradicted."""
 
     @abstractmethod
     def leave(self, name: str, how: str) -> None:
-        """Cells left as a numpy array: they can come back as an argument."""
+        """Note that cells left as a numpy array: they can come back as an argument."""
 
     @abstractmethod
     def decide(self, name: str, how: str) -> None:
-        """Cells became Python's own: they can decide on anything from now on."""
+        """Note that cells became plain Python values: they can decide on anything from now on."""
 
     @abstractmethod
     def made(self, name: str, array: Array, has_plain: bool) -> ArrayEntry:
-        """The entry of an array that an operation made, perhaps with numpy arrays' help."""
+        """The entry of an array that an operation made, perhaps with the help of numpy arrays."""
 
     @abstractmethod
     def viewed(self, buffer: str, values: Array, table: LineageTable) -> str:
-        """Record what a view sees of a buffer that was written to; the view's new name."""
+        """Record what a view sees of a buffer that was written to; returns the view's new name."""
 
     @abstractmethod
     def written_back(
         self, buffer: str, view: str, data: Array, kept: LineageTable, put: LineageTable
     ) -> str:
-        """Record what a write through a view made of the buffer; the buffer's new name."""
+        """Record the buffer's state after a write through a view; returns the buffer's new name."""

@@ -1,9 +1,9 @@
-"""Lineage of tracked calls that earlier calls tell, so that it need not be captured again.
+"""Lineage of tracked calls that is predicted from earlier calls instead of captured.
 
 A call qualifies if its shapes and its other arguments determine its lineage: a rule says so, no
-array but the operands is among the arguments, and operands hold floating point, so that
-none of them is an index, a count or a mask. What `Reuse` learns from such calls, when it predicts
-others, and how it finds out that it was wrong, is told in docs/arrays.md, section 5.
+array except the operands is among the arguments, and operands hold floating-point numbers, so that
+none of them is an index, a count or a mask. Section 5 of docs/arrays.md says what `Reuse` learns
+from such calls, when it predicts others, and how it finds out that it was wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOATING = "fc"
 
 
 class _Undescribed(Exception):
-    """An argument is more than its description says."""
+    """The description of an argument does not determine it."""
 
 
 class Foreseen:
@@ -62,7 +62,7 @@ class Foreseen:
 
 
 def foreseen(reuse: Predictor | None, call: CarriedOut) -> Foreseen | None:
-    """The call as reuse sees it; None if it does not qualify."""
+    """The call to predict or learn from; None if it does not qualify."""
     operands = operands_of((call.call.args, call.call.kwargs))
     floating = all(operand.value.dtype.kind in _FLOATING for operand in operands)
     if reuse is None or not call.rule.by_shape or call.rule.writes or call.call.out or not floating:

@@ -1,12 +1,12 @@
-"""A tracking: the store that operations are recorded in, and what has left it.
+"""A tracking: the store that operations are recorded in, and the cells that left it.
 
     with predtrace.arrays.tracking() as t:
         a = t.array("a", data)
         total = (a * 2).sum(axis=0)
     total.lineage.backward([(1,)], to="a").cells()
 
-Values that become Python's own (``if a[0] > 1``, ``float(a[0])``) can come back in ways that no
-array knows of. Arrays that are made after that are marked: what is said of them is `observed`.
+Values that become plain Python values (``if a[0] > 1``, ``float(a[0])``) can come back in ways that
+no array notices. Arrays made after that are marked: answers about them are `observed`.
 """
 
 from __future__ import annotations
@@ -47,12 +47,11 @@ _KINDS = "biufcmMSU"
 class Tracking(Recorder):
     """Makes tracked arrays, and records their operations in `store`.
 
-    `unknown` says what happens to numpy functions without a rule, and to arguments that rules
-    don't know: "refuse" them, or say that "everything" came from everything, a superset.
-    Functions that there is a reason against are refused. With `reuse`, or the folder that it
-    keeps what it learnt in, lineage that earlier calls tell is not captured again; answers
-    through it are `observed`; `bases` are what they rest on. A tracking must not be used by
-    several threads at once.
+    `unknown` says how to treat numpy functions without a rule, and arguments that rules do not
+    know: "refuse" them, or say that "everything" came from everything, a superset. Functions with a
+    reason against them are always refused. With `reuse`, or the folder of its learnt facts, lineage
+    that earlier calls predict is not captured again. Answers through it are `observed`; `bases` are
+    the bases of the predictions. A tracking must not be used by several threads at once.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class Tracking(Recorder):
         return self.source(name, data)
 
     def source(self, name: str, data: npt.ArrayLike) -> LineageArray:
-        """The same, with a number behind the name where it is taken."""
+        """The same, with a number after the name if it is taken."""
         if not isinstance(name, str) or not name:
             raise ArrayLineageError("an array needs a name, which is a text and comes first")
         if isinstance(data, LineageArray):
@@ -105,10 +104,10 @@ class Tracking(Recorder):
         threshold: float | None = None,
         top: int | None = None,
     ) -> LineageArray:
-        """What a model gave, with `estimated` lineage from the weights of its explanation.
+        """A model's results, with `estimated` lineage from the weights of its explanation.
 
-        Each source comes with weights of the cells of `values` by its own; which of them are
-        significant is explained at `predtrace.arrays.significant`.
+        Each source comes with weights between the cells of `values` and its own cells; see
+        `predtrace.arrays.significant` for the weights that count.
         """
         array = _plain(name, values)
         reason = f"{name}: {reason_of(threshold, top)}"
@@ -122,7 +121,7 @@ class Tracking(Recorder):
         return LineageArray(self, Buffer(array, name), array, name)
 
     def trace(self, start: LineageArray | str, end: LineageArray | str, cells: CellsLike) -> Answer:
-        """The cells of `end` that `cells` of `start` came from, or went into, by all ways.
+        """The cells of `end` that `cells` of `start` came from, or went into, along all paths.
 
         See `ArrayStore.trace`.
         """
@@ -131,7 +130,7 @@ class Tracking(Recorder):
 
     @contextmanager
     def active(self) -> Iterator[Tracking]:
-        """Functions decorated with `track` that are called meanwhile use this tracking."""
+        """Let functions decorated with `track` use this tracking during the block."""
         token = _active.set(self)
         try:
             yield self
@@ -145,7 +144,7 @@ class Tracking(Recorder):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """What numpy's function gives, with arrays tracked (see `operations.carry_out`)."""
+        """The result of numpy's function, with arrays tracked (see `operations.carry_out`)."""
         return carry_out(self, function, method, args, kwargs)
 
     def own(self, array: R) -> R:
@@ -205,8 +204,8 @@ def tracking(
 ) -> Iterator[Tracking]:
     """Track arrays in a store: a new one in memory, one in a folder, or one that is open.
 
-    Arrays stay tracked after the block; what the block adds is that functions decorated
-    with `track` use its store. `unknown` and `reuse` are explained at `Tracking`.
+    Arrays stay tracked after the block. In the block, functions decorated with `track` also use its
+    store. `unknown` and `reuse` are explained at `Tracking`.
     """
     with Tracking(store, unknown, reuse).active() as session:
         yield session

@@ -1,4 +1,4 @@
-"""Views that numpy makes without asking the arrays' own protocols."""
+"""Views that numpy makes without using the arrays' protocols."""
 
 from __future__ import annotations
 
