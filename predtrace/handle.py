@@ -90,7 +90,7 @@ class JobHandle:
 
     @property
     def output(self) -> DataFrame:
-        """The pipeline's output as a Spark DataFrame: its names, types, metadata and order.
+        """The pipeline's output, of Spark's as a DataFrame: its names, types, metadata and order.
 
         Columns read back from the store are nullable by their schema. Raises PredTraceError if the
         output was not kept, or if there is no Spark session.

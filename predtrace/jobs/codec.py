@@ -34,7 +34,7 @@ from symbolic.types import DataType
 FORMAT = "predtrace job"
 SCHEMA = 4
 """Schema 2 added stored tables that number output rows; 3 checksums of stored files, settings, and
-the matches of mark joins; 4 front ends, and operators that several others read."""
+the matches of mark joins; 4 front ends, samples, and operators that several others read."""
 _TELLS_MATCHES = 3
 _NODE_CLASSES: tuple[type[msgspec.Struct], ...] = (*get_args(Expr), *get_args(DataType))
 

@@ -221,6 +221,17 @@ def test_rows_drawn_stay_in_order(session: SparkSession, tmp_path: Path) -> None
         assert "Sort" in plan.toString()
 
 
+def test_an_unread_aggregate_below_a_sample_has_no_lineage(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """The row that attains the max, not the whole group: nothing reads the sum."""
+    inner = "SELECT g, max(id) AS m, sum(digit) AS d FROM s GROUP BY g"
+    text = f"SELECT m FROM ({inner}) TABLESAMPLE (90 PERCENT) REPEATABLE (7)"
+    job = predtrace.trace(text, session).run(tmp_path)
+    rows = job.output_arrow().to_pylist()
+    assert check(job, rows, lambda row: ({row["m"]},), engine="duckdb") == len(rows) > 0
+
+
 def test_how_samples_are_read(session: SparkSession) -> None:
     def read(frame: DataFrame) -> list[tuple[Any, ...]]:
         graph = read_pipeline(frame).graph
