@@ -41,4 +41,6 @@ def test_answers_are_the_truth(batches: list[Batch], seed: int) -> None:
 
 def test_most_statements_were_asked_about() -> None:
     """Or the tests above say little."""
+    if statuses.total() < len(SEEDS):
+        pytest.skip("not all of them ran")
     assert statuses["asked"] >= 0.75 * statuses.total(), statuses
