@@ -36,6 +36,7 @@ from pushdown.operators import (
     OneRow,
     Operator,
     OuterJoin,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -213,8 +214,9 @@ def test_perm_of_one_group_beside_one_row(rows: list[tuple[int | None, int | Non
     check_perm(Pipeline(graph, {"r": rows}), "minimal", 0)
 
 
-def test_every_operator_is_rewritten() -> None:
-    assert RULES.keys() == BUILDERS.keys()
+def test_every_operator_but_a_sample_is_rewritten() -> None:
+    """The rewriting runs parts of the graph twice, and a sample draws anew."""
+    assert RULES.keys() == BUILDERS.keys() - {Sample}
 
 
 # -- measuring

@@ -29,6 +29,7 @@ from pushdown.operators import (
     Operator,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -60,6 +61,7 @@ REFUSED: dict[type[Operator], str] = {
     Intersect: _SET,
     Except: _SET,
     Limit: "which rows a limit below other operators took is no attribute's matter",
+    Sample: "which rows a sample drew is no attribute's matter",
 }
 """Operators that attribute mappings and filters do not specify, and why."""
 
