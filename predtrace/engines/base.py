@@ -1,10 +1,10 @@
 """The protocol of engines: the requests of a lineage question, and the relations they return.
 
 A question has target rows and, for each scan, a predicate with params. *Bound rows* give the params
-their values. Bound rows are the target rows themselves, or the rows of a stored table that its own
-predicate selects for bound rows further up (`StoredLink`; `ReplayedLink` if the table is computed
-again instead of stored). Engines evaluate all of this as joins. The result is a relation that is
-computed when it is read.
+their values. They come from a binding source: the target rows themselves, or the rows of a stored
+table that its own predicate selects for bound rows further up (`StoredBinding`; `ReplayedBinding`
+if the table is computed again instead of stored). Engines evaluate all of this as joins. The result
+is a relation that is computed when it is read.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Targets:
         self.numbered = numbered
 
 
-class TargetLink(msgspec.Struct, frozen=True):
+class TargetBinding(msgspec.Struct, frozen=True):
     """The top of every chain: the target rows bind the params."""
 
 
-class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
+class StoredBinding(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a stored table that `predicate` selects, given the rows of `parent`.
 
     `folder` holds Parquet files with the physical names of `columns`. Columns in `numbers` are
@@ -65,14 +65,14 @@ class StoredLink(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     columns: tuple[Column, ...]
     predicate: Expr
-    parent: Link
+    parent: BindingSource
     numbers: OutputNumbers | None = None
     output: str = ""
     files: tuple[StoredFile, ...] = ()
     output_files: tuple[StoredFile, ...] = ()
 
 
-class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class ReplayedBinding(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The rows of node `node` of a graph that `predicate` selects, given the rows of `parent`.
 
     They are computed again. For each scan under the node (by its id) `scans` requests the rows that
@@ -87,7 +87,7 @@ class ReplayedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     scans: dict[int, ScanRequest]
     columns: tuple[Column, ...]
     predicate: Expr
-    parent: Link
+    parent: BindingSource
     identities: dict[int, Identity] = {}
     sets: tuple[SetRequest, ...] = ()
     memberships: dict[int, tuple[Membership, ...]] = {}
@@ -102,18 +102,18 @@ class SetRequest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
 
     node: int
-    source: ScanRequest | ReplayedLink
+    source: ScanRequest | ReplayedBinding
     columns: tuple[Column, ...]
     predicate: Expr
     memberships: tuple[Membership, ...]
 
 
-class RefinedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class RefinedBinding(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The tuples of scan `node`'s value set, with the values of their target row.
 
-    All links of a question share `sets`, in the order of the first pass. `columns` are the columns
-    of the set. `renamed` has their names as params, since the target may have the same columns.
-    `predicate` is the scan's predicate over both.
+    All such bindings of a question share `sets`, in the order of the first pass. `columns` are the
+    columns of the set. `renamed` has their names as params, since the target may have the same
+    columns. `predicate` is the scan's predicate over both.
     """
 
     sets: tuple[SetRequest, ...]
@@ -122,11 +122,11 @@ class RefinedLink(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     columns: tuple[Column, ...]
     renamed: tuple[Column, ...]
     predicate: Expr
-    parent: Link
+    parent: BindingSource
 
 
-class UnionLink(msgspec.Struct, frozen=True, eq=False):
-    """The rows of several links, which have the same columns: each distinct row once.
+class UnionBinding(msgspec.Struct, frozen=True, eq=False):
+    """The rows of several bindings, which have the same columns: each distinct row once.
 
     What several operators ask for, for different bound rows, is looked up once for each of them.
     """
@@ -134,12 +134,12 @@ class UnionLink(msgspec.Struct, frozen=True, eq=False):
     parts: tuple[LookedUp, ...]
 
 
-Link = Union[TargetLink, StoredLink, ReplayedLink, RefinedLink, UnionLink]
-LookedUp = Union[StoredLink, ReplayedLink, RefinedLink]
+BindingSource = Union[TargetBinding, StoredBinding, ReplayedBinding, RefinedBinding, UnionBinding]
+LookedUp = Union[StoredBinding, ReplayedBinding, RefinedBinding]
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of `source` that `predicate` (over `columns`) selects for the rows of `link`.
+    """The rows of `source` that `predicate` (over `columns`) selects for the rows of `binding`.
 
     `columns` are the scan's columns: named as in the source, with the ids of the graph. `node` is
     the scan's number, if it is a scan of the graph. The rows that the requests `also` give are
@@ -149,7 +149,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     columns: tuple[Column, ...]
     predicate: Expr
-    link: Link
+    binding: BindingSource
     node: int = -1
     also: tuple[ScanRequest, ...] = ()
 
@@ -159,59 +159,59 @@ def spread(requests: Iterable[ScanRequest]) -> list[ScanRequest]:
     return [one for request in requests for one in (request, *request.also)]
 
 
-def links_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
-    """All links on the way to answering the requests, except the targets."""
-    seen: set[Link] = set()
+def bindings_of(requests: Iterable[ScanRequest]) -> Iterator[LookedUp]:
+    """All bindings on the way to answering the requests, except the targets."""
+    seen: set[BindingSource] = set()
     for request in spread(requests):
-        pending: list[Link] = [request.link]
+        pending: list[BindingSource] = [request.binding]
         while pending:
-            link = pending.pop()
-            if isinstance(link, TargetLink) or link in seen:
+            binding = pending.pop()
+            if isinstance(binding, TargetBinding) or binding in seen:
                 continue
-            seen.add(link)
-            if isinstance(link, UnionLink):
-                pending.extend(reversed(link.parts))
+            seen.add(binding)
+            if isinstance(binding, UnionBinding):
+                pending.extend(reversed(binding.parts))
             else:
-                yield link
-                pending.append(link.parent)
+                yield binding
+                pending.append(binding.parent)
 
 
 def expressions_of(requests: Sequence[ScanRequest]) -> Iterator[Expr]:
     """All predicates that are evaluated to answer the requests, except expressions of replays."""
     for request in spread(requests):
         yield request.predicate
-    for link in links_of(requests):
-        yield link.predicate
-        yield from (scan.predicate for scan in scans_of(link))
-        if isinstance(link, (ReplayedLink, RefinedLink)):
-            for values in link.sets:
+    for binding in bindings_of(requests):
+        yield binding.predicate
+        yield from (scan.predicate for scan in scans_of(binding))
+        if isinstance(binding, (ReplayedBinding, RefinedBinding)):
+            for values in binding.sets:
                 yield values.predicate
                 yield from (membership.condition for membership in values.memberships)
 
 
-def scans_of(link: LookedUp) -> Iterator[ScanRequest]:
-    """The scans that are read to compute a link's rows."""
-    match link:
-        case ReplayedLink(scans=scans, sets=sets):
+def scans_of(binding: LookedUp) -> Iterator[ScanRequest]:
+    """The scans that are read to compute a binding's rows."""
+    match binding:
+        case ReplayedBinding(scans=scans, sets=sets):
             yield from scans.values()
             for request in sets:
                 if isinstance(request.source, ScanRequest):
                     yield request.source
-        case RefinedLink(sets=sets):
+        case RefinedBinding(sets=sets):
             for request in sets:
-                if isinstance(request.source, ReplayedLink):
+                if isinstance(request.source, ReplayedBinding):
                     yield from scans_of(request.source)
                 else:
                     yield request.source
 
 
-def replays_of(link: LookedUp) -> Iterator[ReplayedLink]:
-    """The replays that are needed to compute a link's rows."""
-    match link:
-        case ReplayedLink():
-            yield link
-        case RefinedLink(sets=sets):
-            yield from (r.source for r in sets if isinstance(r.source, ReplayedLink))
+def replays_of(binding: LookedUp) -> Iterator[ReplayedBinding]:
+    """The replays that are needed to compute a binding's rows."""
+    match binding:
+        case ReplayedBinding():
+            yield binding
+        case RefinedBinding(sets=sets):
+            yield from (r.source for r in sets if isinstance(r.source, ReplayedBinding))
 
 
 class Rows(Protocol):
@@ -264,14 +264,14 @@ class Answering(Protocol):
 class Evaluation(Answering, Protocol):
     """One question on one engine: bound rows are shared among its scans."""
 
-    def bound(self, link: Link) -> pa.Table:
-        """The distinct rows of a link: `target` and the physical columns."""
+    def bound(self, binding: BindingSource) -> pa.Table:
+        """The distinct rows of a binding: `target` and the physical columns."""
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> Rows:
         """Rows of the request's source by number: those with `ids` (as `Rows.row_ids` gives)."""
 
-    def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute all rows of the link's node, not only the rows looked up, and write them.
+    def store(self, binding: ReplayedBinding, folder: Path) -> None:
+        """Compute all rows of the binding's node, not only the rows looked up, and write them.
 
         Equal rows are written once if they are identical.
 
@@ -298,8 +298,8 @@ class Engine(Opener, Protocol):
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """The reason why the engine cannot answer the requests exactly; None if it can."""
 
-    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
-        """The reason why the engine cannot read, or compute again, the link's rows; None if it
+    def binding_inexactness(self, binding: LookedUp, settings: EngineSettings) -> str | None:
+        """The reason why the engine cannot read, or compute again, the binding's rows; None if it
         can."""
 
     def expression_inexactness(self, exprs: Sequence[Expr], settings: EngineSettings) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from predtrace.engines.base import ScanRequest, TargetLink, links_of, scans_of, spread
+from predtrace.engines.base import ScanRequest, TargetBinding, bindings_of, scans_of, spread
 from symbolic.expr import Expr, params_of
 
 
@@ -22,10 +22,10 @@ def deciding_columns(request: ScanRequest) -> frozenset[int]:
 def _bound_by_target(request: ScanRequest) -> Iterator[Expr]:
     """The predicates that have params of the target row."""
     for one in spread((request,)):
-        if isinstance(one.link, TargetLink):
+        if isinstance(one.binding, TargetBinding):
             yield one.predicate
-    for link in links_of((request,)):
-        if isinstance(link.parent, TargetLink):
-            yield link.predicate
-            for scan in scans_of(link):
+    for binding in bindings_of((request,)):
+        if isinstance(binding.parent, TargetBinding):
+            yield binding.predicate
+            for scan in scans_of(binding):
                 yield from _bound_by_target(scan)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from predtrace.engines.base import RefinedLink, ScanRequest, links_of, scans_of, target_name
+from predtrace.engines.base import RefinedBinding, ScanRequest, bindings_of, scans_of, target_name
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import PredTraceError
 from predtrace.inference.plan import LineagePlan
@@ -92,11 +92,11 @@ class Lineage:
         if self._question.looks_up(requests):
             return {}
         # The scans of a question share their value sets.
-        links = {
-            link.sets if isinstance(link, RefinedLink) else link: link
-            for link in links_of(requests)
+        bindings = {
+            binding.sets if isinstance(binding, RefinedBinding) else binding: binding
+            for binding in bindings_of(requests)
         }
-        before = (scan for link in links.values() for scan in scans_of(link))
+        before = (scan for binding in bindings.values() for scan in scans_of(binding))
         reads = Counter(request.source.name for request in (*requests, *before))
         return dict(reads)
 

@@ -34,7 +34,7 @@ from symbolic.types import type_name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from predtrace.engines.base import ReplayedLink
+    from predtrace.engines.base import ReplayedBinding
 
 Positions = Sequence[int | Sequence[int]]
 Found = dict[tuple[int, int], dict[RowId, list[Cells]]]
@@ -158,10 +158,10 @@ def _rows(answer: _Answer, way: Derivation, spark: SparkSession | None) -> Itera
     from predtrace.engines.spark.rows import local_path
 
     plan = _replay(way, set(way.origins.values()))
-    link = plan.link(answer)
-    engine, _ = engine_for(answer.question.job, [link], SPARK, spark)
+    binding = plan.binding(answer)
+    engine, _ = engine_for(answer.question.job, [binding], SPARK, spark)
     evaluation = engine.open(answer.question.targets, answer.question.job.settings)
-    for row in evaluation.bound(link).to_pylist():
+    for row in evaluation.bound(binding).to_pylist():
         values = {key: row[physical_name(c.id)] for key, c in plan.witnesses.items()}
         ids = {
             scan: (local_path(row[physical_name(told.file.id)]), row[physical_name(told.row.id)])
@@ -204,7 +204,7 @@ class _Replay(NamedTuple):
     told: dict[int, Identity]
     output: tuple[Column, ...]
 
-    def link(self, answer: _Answer) -> ReplayedLink:
+    def binding(self, answer: _Answer) -> ReplayedBinding:
         """The replay that computes the target row again."""
         target = bindable(self.output)
         lookup = conjunction(*(same(c, Param(0, c.id, c.name, c.type)) for c in target))

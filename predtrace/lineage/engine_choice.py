@@ -58,7 +58,7 @@ def choose_engine(
 
 def engine_for(
     job: Job,
-    links: Sequence[LookedUp],
+    bindings: Sequence[LookedUp],
     engine: str,
     spark: SparkSession | None,
 ) -> tuple[Engine, str | None]:
@@ -67,7 +67,7 @@ def engine_for(
     if engine == SPARK:
         return _spark_engine(spark), None
     embedded = DuckDBEngine()
-    problems = (embedded.link_inexactness(link, job.settings) for link in links)
+    problems = (embedded.binding_inexactness(binding, job.settings) for binding in bindings)
     problem = next(filter(None, problems), None)
     if problem is None:
         return embedded, None
@@ -90,7 +90,7 @@ def _duckdb_problem(
     found = found or engine.expression_inexactness(specs.predicates, job.settings)
     if output is not None and job.output is None and found is None:
         lookups = (output(bindable(specs.columns), predicate) for predicate in specs.predicates)
-        problems = (engine.link_inexactness(link, job.settings) for link in lookups)
+        problems = (engine.binding_inexactness(binding, job.settings) for binding in lookups)
         found = next(filter(None, problems), None)
     if found is not None:
         return found

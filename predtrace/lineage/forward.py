@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predtrace.engines.base import ScanRequest, TargetLink, Targets
+from predtrace.engines.base import ScanRequest, TargetBinding, Targets
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.engines.values import target_table
 from predtrace.errors import PredTraceError, TargetError
@@ -178,7 +178,9 @@ def _selected_rows(
     columns = tuple(replace(column, id=place) for place, column in enumerate(source.columns, 1))
     specs = check_target(where, columns, job.settings, of=f"source {source.name}")
     (predicate,) = specs.predicates
-    request = ScanRequest(source=source, columns=columns, predicate=predicate, link=TargetLink())
+    request = ScanRequest(
+        source=source, columns=columns, predicate=predicate, binding=TargetBinding()
+    )
     nobody = TargetSpecs(targets=(), numbered=False, columns=())
     one = Targets(target_table([], [(0, {})]), (), False)
     with unchanged([source]):

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from predtrace.engines.base import Link, ReplayedLink, ScanRequest, SetRequest, TargetLink
+from predtrace.engines.base import (
+    BindingSource,
+    ReplayedBinding,
+    ScanRequest,
+    SetRequest,
+    TargetBinding,
+)
 from predtrace.errors import NonDeterministicError
 from predtrace.inference.identities import Identity
 from predtrace.inference.plan import Restriction, ValueSet
@@ -19,7 +25,7 @@ from symbolic.expr import Column, Expr, column_ids
 
 def replayed_output(
     job: Job, graph: OperatorGraph, columns: tuple[Column, ...], lookup: Expr
-) -> ReplayedLink:
+) -> ReplayedBinding:
     """The output rows that a lookup selects, computed again; its params are the target's.
 
     Raises NonDeterministicError if another run may not give the same output.
@@ -27,8 +33,8 @@ def replayed_output(
     from predtrace.inference.replay import sufficient
 
     refuse_unrepeatable(graph, job.root)
-    target = TargetLink()
-    return ReplayedLink(
+    target = TargetBinding()
+    return ReplayedBinding(
         graph=graph,
         node=job.root,
         scans=restricted(job, graph, sufficient(graph, job.root, lookup), target),
@@ -45,7 +51,7 @@ def replayed_with_identities(
     columns: tuple[Column, ...],
     lookup: Expr,
     identities: dict[int, Identity],
-) -> ReplayedLink:
+) -> ReplayedBinding:
     """The rows of a graph's root that a lookup selects, with the source rows they are made of.
 
     `carried` is the graph with the identities of scans carried up to its root. The lookup's params
@@ -54,9 +60,9 @@ def replayed_with_identities(
     from predtrace.inference.replay import sufficient
 
     refuse_unrepeatable(graph, graph.root)
-    target = TargetLink()
+    target = TargetBinding()
     restrictions = sufficient(graph, graph.root, lookup)
-    return ReplayedLink(
+    return ReplayedBinding(
         graph=carried,
         node=graph.root,
         scans=restricted(job, graph, restrictions, target, carried),
@@ -68,7 +74,7 @@ def replayed_with_identities(
 
 
 def set_requests(
-    job: Job, graph: OperatorGraph, sets: Sequence[ValueSet], parent: Link
+    job: Job, graph: OperatorGraph, sets: Sequence[ValueSet], parent: BindingSource
 ) -> tuple[SetRequest, ...]:
     """The value sets to be computed, in order."""
     return tuple(
@@ -84,12 +90,12 @@ def set_requests(
 
 
 def _set_source(
-    job: Job, graph: OperatorGraph, found: ValueSet, target: Link
-) -> ScanRequest | ReplayedLink:
+    job: Job, graph: OperatorGraph, found: ValueSet, target: BindingSource
+) -> ScanRequest | ReplayedBinding:
     operator = graph[found.node]
     if isinstance(operator, Scan):
         return scan_request(job, operator, found.predicate, target)
-    return ReplayedLink(
+    return ReplayedBinding(
         graph=graph,
         node=found.node,
         scans=restricted(job, graph, found.restrictions, target),
@@ -103,7 +109,7 @@ def restricted(
     job: Job,
     graph: OperatorGraph,
     restrictions: Sequence[Restriction],
-    parent: Link,
+    parent: BindingSource,
     kept: OperatorGraph | None = None,
     looked_up: Mapping[int, frozenset[int]] | None = None,
 ) -> dict[int, ScanRequest]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from predtrace.engines.base import Rows, ScanRequest, links_of, scans_of
+from predtrace.engines.base import Rows, ScanRequest, bindings_of, scans_of
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import SourceError, TargetError
 from predtrace.inference.plan import ScanLineage
@@ -83,7 +83,7 @@ class SourceRows:
     @cached_property
     def _read(self) -> Sequence[Source]:
         """The sources of the rows, and of the rows by which they are looked up."""
-        scans = (scan for link in links_of(self._requests) for scan in scans_of(link))
+        scans = (scan for binding in bindings_of(self._requests) for scan in scans_of(binding))
         found = {scan.source.name: scan.source for scan in (*self._requests, *scans)}
         return tuple(found.values())
 

@@ -1,51 +1,59 @@
-"""Stored intermediate results as links: their rows bind the predicates below them."""
+"""Stored intermediate results as bindings: their rows bind the predicates below them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from predtrace.engines.base import Link, LookedUp, StoredLink, TargetLink, UnionLink
+from predtrace.engines.base import (
+    BindingSource,
+    LookedUp,
+    StoredBinding,
+    TargetBinding,
+    UnionBinding,
+)
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job, StoredResult
 from symbolic.expr import Expr
 
 
-def stored_links(job: Job, plan: LineagePlan, folder: Path) -> dict[int, Link]:
+def stored_bindings(job: Job, plan: LineagePlan, folder: Path) -> dict[int, BindingSource]:
     """The rows that bind the params of each binding: targets and stored results."""
-    links: dict[int, Link] = {0: TargetLink()}
+    bindings: dict[int, BindingSource] = {0: TargetBinding()}
     stored = {
         item.binding: item.result
         for item in job.intermediates
         if item.aggregates == plan.aggregates
     }
     for item in plan.intermediates:
-        links[item.binding] = united(
-            stored_link(job, folder, item, stored[item.binding], links[one.binding], one.predicate)
+        bindings[item.binding] = united(
+            stored_binding(
+                job, folder, item, stored[item.binding], bindings[one.binding], one.predicate
+            )
             for one in item.selections
         )
-    return links
+    return bindings
 
 
-def united(links: Iterable[LookedUp]) -> Link:
-    """The rows of all links; the link itself if there is one."""
-    found = tuple(links)
-    return found[0] if len(found) == 1 else UnionLink(found)
+def united(bindings: Iterable[LookedUp]) -> BindingSource:
+    """The rows of all bindings; the binding itself if there is one."""
+    found = tuple(bindings)
+    return found[0] if len(found) == 1 else UnionBinding(found)
 
 
-def stored_link(
+def stored_binding(
     job: Job,
     folder: Path,
     item: Intermediate,
     stored: StoredResult,
-    parent: Link,
+    parent: BindingSource,
     predicate: Expr | None = None,
-) -> StoredLink:
+) -> StoredBinding:
     """The rows of a stored intermediate result that rows of `parent` look up.
 
     By its first predicate, unless another one is given.
     """
-    return StoredLink(
+    return StoredBinding(
         folder=str(folder / stored.folder),
         columns=item.columns,
         predicate=item.predicate if predicate is None else predicate,

@@ -12,7 +12,7 @@ import msgspec
 
 from predtrace.durable.writing import folder_made_whole, sole_writer
 from predtrace.durable.writing import sweep as sweep_unfinished
-from predtrace.engines.base import Engine, ReplayedLink, ScanRequest, TargetLink, Targets
+from predtrace.engines.base import Engine, ReplayedBinding, ScanRequest, TargetBinding, Targets
 from predtrace.engines.values import target_table
 from predtrace.errors import StoreError
 from predtrace.inference.plan import Intermediate
@@ -76,9 +76,9 @@ def _completed(
     """The job after storing the results that are `missing`, by reading of min and max."""
     stored: dict[int, StoredResult] = {}
     for node, kept in _columns_by_node(item for _, item in missing).items():
-        link = _whole(job, graph, node, kept)
-        chosen, _ = engine_for(job, [link], engine, spark)
-        stored[node] = _store(chosen, job, link, folder)
+        binding = _whole(job, graph, node, kept)
+        chosen, _ = engine_for(job, [binding], engine, spark)
+        stored[node] = _store(chosen, job, binding, folder)
     added = tuple(
         StoredIntermediate(aggregates=aggregates, binding=item.binding, result=stored[item.node])
         for aggregates, item in missing
@@ -121,11 +121,13 @@ def _columns_by_node(items: Iterable[Intermediate]) -> dict[int, tuple[Column, .
     return found
 
 
-def _whole(job: Job, graph: OperatorGraph, node: int, columns: tuple[Column, ...]) -> ReplayedLink:
+def _whole(
+    job: Job, graph: OperatorGraph, node: int, columns: tuple[Column, ...]
+) -> ReplayedBinding:
     """All rows of a node, from all rows of its scans."""
     sources = {source.name: source for source in job.sources}
     scans = [graph[below] for below in graph.top_down(node)]
-    return ReplayedLink(
+    return ReplayedBinding(
         graph=graph,
         node=node,
         scans={
@@ -133,19 +135,19 @@ def _whole(job: Job, graph: OperatorGraph, node: int, columns: tuple[Column, ...
                 source=sources[scan.table],
                 columns=scan.columns,
                 predicate=TRUE,
-                link=TargetLink(),
+                binding=TargetBinding(),
             )
             for scan in scans
             if isinstance(scan, Scan)
         },
         columns=columns,
         predicate=TRUE,
-        parent=TargetLink(),
+        parent=TargetBinding(),
     )
 
 
-def _store(engine: Engine, job: Job, link: ReplayedLink, folder: Path) -> StoredResult:
-    name = f"{NODE}{link.node}-{secrets.token_hex(4)}"
+def _store(engine: Engine, job: Job, binding: ReplayedBinding, folder: Path) -> StoredResult:
+    name = f"{NODE}{binding.node}-{secrets.token_hex(4)}"
     with folder_made_whole(folder / name) as place:
-        engine.open(_NOTHING, job.settings).store(link, place)
-    return stored_result(folder, name, link.columns)
+        engine.open(_NOTHING, job.settings).store(binding, place)
+    return stored_result(folder, name, binding.columns)

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from predtrace.durable.writing import folder_made_whole
-from predtrace.engines.base import Link, StoredLink, TargetLink, Targets, physical_name
+from predtrace.engines.base import (
+    BindingSource,
+    StoredBinding,
+    TargetBinding,
+    Targets,
+    physical_name,
+)
 from predtrace.engines.values import target_table
 from predtrace.errors import EngineError
 from predtrace.inference.conditions import tells_equals_apart
@@ -32,7 +38,7 @@ from predtrace.jobs.model import (
     StoredResult,
 )
 from predtrace.jobs.results import parquet_files, stored_result
-from predtrace.lineage.stored_results import stored_link
+from predtrace.lineage.stored_results import stored_binding
 from predtrace.targets.specs import bindable
 from symbolic.expr import TRUE, Call, Column, Param, conjuncts, params_of
 from symbolic.types import Array, Float, Map, Record
@@ -71,19 +77,19 @@ def compacted(job: Job, folder: Path) -> Job:
             for item in job.intermediates
             if item.aggregates == plan.aggregates
         }
-        links: dict[int, Link] = {0: _output_rows(job, folder, plan.intermediates)}
+        bindings: dict[int, BindingSource] = {0: _output_rows(job, folder, plan.intermediates)}
         for item in plan.intermediates:
             # What is looked up for rows of several bindings is kept as it is.
-            if item.binding not in stored or item.also or item.parent not in links:
+            if item.binding not in stored or item.also or item.parent not in bindings:
                 continue
             result = stored[item.binding]
-            link = stored_link(job, folder, item, result, links[item.parent])
-            if _is_large(result) and not _inexactness(engine, job, link):
-                found = _compact(evaluation, job, folder, item, result, link)
+            binding = stored_binding(job, folder, item, result, bindings[item.parent])
+            if _is_large(result) and not _inexactness(engine, job, binding):
+                found = _compact(evaluation, job, folder, item, result, binding)
                 if found is not None:
                     smaller[plan.aggregates, item.binding] = found
-                    link = stored_link(job, folder, item, found, links[item.parent])
-            links[item.binding] = link
+                    binding = stored_binding(job, folder, item, found, bindings[item.parent])
+            bindings[item.binding] = binding
     return _with_results(job, smaller)
 
 
@@ -121,28 +127,28 @@ def _pays(after: int, before: int) -> bool:
     return after < before
 
 
-def _output_rows(job: Job, folder: Path, items: Iterable[Intermediate]) -> StoredLink:
+def _output_rows(job: Job, folder: Path, items: Iterable[Intermediate]) -> StoredBinding:
     """All output rows, with the values that intermediate results are looked up by."""
     assert job.output is not None
     wanted = {param.column for item in items for param in params_of(item.predicate)}
     columns = [column for column in bindable(job.output.columns) if column.id in wanted]
-    return StoredLink(
+    return StoredBinding(
         folder=str(folder / job.output.folder),
         columns=tuple(columns),
         predicate=TRUE,
-        parent=TargetLink(),
+        parent=TargetBinding(),
         files=job.output.files,
     )
 
 
-def _inexactness(engine: DuckDBEngine, job: Job, link: StoredLink) -> str | None:
-    links: list[StoredLink] = [link]
-    while isinstance(links[-1].parent, StoredLink):
-        links.append(links[-1].parent)
-    if any(tells_equals_apart(term) for term in conjuncts(link.predicate)):
+def _inexactness(engine: DuckDBEngine, job: Job, binding: StoredBinding) -> str | None:
+    bindings: list[StoredBinding] = [binding]
+    while isinstance(bindings[-1].parent, StoredBinding):
+        bindings.append(bindings[-1].parent)
+    if any(tells_equals_apart(term) for term in conjuncts(binding.predicate)):
         return "equal rows are told apart, and only one of them would be kept"
-    for one in links:
-        found = engine.link_inexactness(one, job.settings)
+    for one in bindings:
+        found = engine.binding_inexactness(one, job.settings)
         found = found or engine.expression_inexactness([one.predicate], job.settings)
         if found is not None:
             return found
@@ -155,14 +161,14 @@ def _compact(
     folder: Path,
     item: Intermediate,
     result: StoredResult,
-    link: StoredLink,
+    binding: StoredBinding,
 ) -> StoredResult | None:
     """The result stored compactly; None if that is not smaller, or if DuckDB cannot do it."""
     name = f"{NODE}{item.node}-{secrets.token_hex(4)}"
     numbers = _numbers(job, folder, item, result)
     try:
         with folder_made_whole(folder / name) as place:
-            evaluation.store_looked_up(link, numbers, place)
+            evaluation.store_looked_up(binding, numbers, place)
     except EngineError:
         # Only the values show such an error; the stored result serves as well.
         return None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from predtrace.engines.base import Evaluation, LookedUp, StoredLink, TargetLink, Targets
+from predtrace.engines.base import Evaluation, LookedUp, StoredBinding, TargetBinding, Targets
 from predtrace.engines.values import target_table
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import StoredResult
@@ -52,16 +52,16 @@ def trusted_targets(specs: TargetSpecs) -> Targets:
 def stored_output(output: StoredResult, folder: Path) -> OutputOf:
     """The kept output of the job in `folder`, to look targets up in."""
 
-    def link(columns: tuple[Column, ...], predicate: Expr) -> LookedUp:
-        return StoredLink(
+    def binding(columns: tuple[Column, ...], predicate: Expr) -> LookedUp:
+        return StoredBinding(
             folder=str(folder / output.folder),
             columns=columns,
             predicate=predicate,
-            parent=TargetLink(),
+            parent=TargetBinding(),
             files=output.files,
         )
 
-    return link
+    return binding
 
 
 def found_targets(

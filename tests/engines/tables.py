@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from predtrace.engines.base import Link, ScanRequest, StoredLink, TargetLink, Targets
+from predtrace.engines.base import BindingSource, ScanRequest, StoredBinding, TargetBinding, Targets
 from predtrace.engines.values import arrow_type, target_table
 from predtrace.jobs.model import EngineSettings, Source
 from predtrace.jobs.snapshot import snapshot_files
@@ -57,24 +57,24 @@ def stored(
     columns: Sequence[Column],
     rows: Sequence[Row],
     predicate: Expr,
-    parent: Link | None = None,
-) -> StoredLink:
+    parent: BindingSource | None = None,
+) -> StoredBinding:
     """A stored table with these rows, and how its rows are looked up."""
     write(folder / "part-0.parquet", columns, rows, physical=True)
-    return StoredLink(
+    return StoredBinding(
         folder=str(folder),
         columns=tuple(columns),
         predicate=predicate,
-        parent=parent or TargetLink(),
+        parent=parent or TargetBinding(),
     )
 
 
 def request(
-    of: Source, columns: Sequence[Column], predicate: Expr, link: Link | None = None
+    of: Source, columns: Sequence[Column], predicate: Expr, binding: BindingSource | None = None
 ) -> ScanRequest:
     """A request for a scan; by default the target binds its params."""
     return ScanRequest(
-        source=of, columns=tuple(columns), predicate=predicate, link=link or TargetLink()
+        source=of, columns=tuple(columns), predicate=predicate, binding=binding or TargetBinding()
     )
 
 

@@ -74,7 +74,9 @@ def scan(tmp_path: Path) -> Callable[..., ScanRequest]:
     file = tmp_path / "table" / DATA
     write(file, COLUMNS, ROWS)
     made = source("table", file, COLUMNS)
-    return lambda predicate, link=None, columns=COLUMNS: request(made, columns, predicate, link)
+    return lambda predicate, binding=None, columns=COLUMNS: request(
+        made, columns, predicate, binding
+    )
 
 
 def ids(engine: Engine, given: Targets, *requests: ScanRequest) -> set[tuple[Any, ...]]:
@@ -330,11 +332,11 @@ def test_failing_expressions_give_null(engine: Engine, scan: Callable[..., ScanR
 
 
 def test_bound_rows(engine: Engine, tmp_path: Path) -> None:
-    link = stored(
+    binding = stored(
         tmp_path / "mid", [MID_K, MID_V], [(7, 1), (7, 1), (8, 2)], same(MID_K, param(OUT_K))
     )
     given = targets([OUT_K], [(4, (7,)), (6, (7,))], numbered=True)
-    found = engine.open(given, SETTINGS).bound(link).to_pylist()
+    found = engine.open(given, SETTINGS).bound(binding).to_pylist()
     assert sorted(map(tuple, (row.values() for row in found))) == [(4, 7, 1), (6, 7, 1)]
 
 

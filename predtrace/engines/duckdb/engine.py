@@ -23,17 +23,17 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     TARGET,
-    Link,
+    BindingSource,
     LookedUp,
-    RefinedLink,
-    ReplayedLink,
+    RefinedBinding,
+    ReplayedBinding,
     ScanRequest,
     SetRequest,
-    StoredLink,
+    StoredBinding,
     Targets,
-    UnionLink,
+    UnionBinding,
+    bindings_of,
     expressions_of,
-    links_of,
     physical_name,
     prepare_folder,
     replays_of,
@@ -58,7 +58,7 @@ from predtrace.engines.duckdb.source import (
 from predtrace.engines.duckdb.stored import reduced_rows, stored_relation
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.limits import refuse_choices
-from predtrace.engines.sql.query import FILE, Bound, Queries, readable_union
+from predtrace.engines.sql.query import FILE, BoundRows, Queries, readable_union
 from predtrace.engines.sql.refining import Refined, Refiner, bound_columns, bound_query, cuts_of
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
@@ -88,22 +88,25 @@ class DuckDBEngine:
             found = source_inexactness(request.source, settings)
             if found is not None:
                 return found
-        for link in links_of(requests):
-            found = self.link_inexactness(link, settings)
+        for binding in bindings_of(requests):
+            found = self.binding_inexactness(binding, settings)
             if found is not None:
                 return found
         return inexactness(list(expressions_of(requests)), settings)
 
-    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
-        """The reason why DuckDB cannot read, or compute again, the link's rows; None if it can."""
+    def binding_inexactness(self, binding: LookedUp, settings: EngineSettings) -> str | None:
+        """Why DuckDB cannot read, or compute again, the binding's rows; None if it can."""
         problems = itertools.chain(
-            (source_inexactness(request.source, settings) for request in scans_of(link)),
-            (plan_inexactness(replay.graph, replay.node, settings) for replay in replays_of(link)),
+            (source_inexactness(request.source, settings) for request in scans_of(binding)),
+            (
+                plan_inexactness(replay.graph, replay.node, settings)
+                for replay in replays_of(binding)
+            ),
         )
         found = next(filter(None, problems), None)
-        if found is not None or not isinstance(link, StoredLink):
+        if found is not None or not isinstance(binding, StoredBinding):
             return found
-        for column in link.columns:
+        for column in binding.columns:
             if not readable(column.type):
                 return f"the stored column {column.name} is of type {type_name(column.type)}"
         return None
@@ -125,23 +128,23 @@ class DuckDBEvaluation:
         self._targets = targets
         self._zone = settings.time_zone
         self._queries = Queries("duckdb", DUCKDB_DIALECT.functions, targets.numbered)
-        self._bounds: dict[Link, Bound] = {}
-        self._taken: dict[Link, dict[int, str]] = {}
+        self._bounds: dict[BindingSource, BoundRows] = {}
+        self._taken: dict[BindingSource, dict[int, str]] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._table_numbers = itertools.count()
         self._lock = threading.RLock()
 
-    def bound(self, link: Link) -> pa.Table:
-        """The distinct rows of a link: `target` and the physical columns."""
-        if isinstance(link, StoredLink) and link not in self._bounds:
-            return self.arrow(self._looked_up(link))
-        bound = self._bound(link)
+    def bound(self, binding: BindingSource) -> pa.Table:
+        """The distinct rows of a binding: `target` and the physical columns."""
+        if isinstance(binding, StoredBinding) and binding not in self._bounds:
+            return self.arrow(self._looked_up(binding))
+        bound = self._bound(binding)
         return self.arrow(trees.select(exp.Star(), source=self._queries.relation(bound)))
 
     def rows(self, requests: Sequence[ScanRequest]) -> DuckDBRows:
         """The union, by row identity, of what several scans of one source select."""
         requests = spread(requests)
-        bounds = [self._bound(request.link) for request in requests]
+        bounds = [self._bound(request.binding) for request in requests]
         return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
@@ -157,24 +160,24 @@ class DuckDBEvaluation:
         query = FetchQuery(self._queries, request, source, trees.table(name), one_file=one_file)
         return DuckDBRows(self, query)
 
-    def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node; write its rows, each once if possible, as one Parquet file."""
-        columns = [exp.column(physical_name(column.id)) for column in link.columns]
-        query = exp.select(*columns).from_(self._replayed(link))
-        if same_if_equal(column.type for column in link.columns):
+    def store(self, binding: ReplayedBinding, folder: Path) -> None:
+        """Compute the binding's node; write its rows, each once if possible, as one file."""
+        columns = [exp.column(physical_name(column.id)) for column in binding.columns]
+        query = exp.select(*columns).from_(self._replayed(binding))
+        if same_if_equal(column.type for column in binding.columns):
             query = query.distinct()
         self.write(query, folder)
 
     def store_looked_up(
-        self, link: StoredLink, numbers: OutputNumbers | None, folder: Path
+        self, binding: StoredBinding, numbers: OutputNumbers | None, folder: Path
     ) -> None:
         """Write the rows of a stored table that rows of its parent look up, in that order.
 
         `numbers` says which values are replaced by numbers of output rows.
         """
-        rows = self._looked_up(link).subquery("r", copy=False)
+        rows = self._looked_up(binding).subquery("r", copy=False)
         types = functools.partial(self._types, partitioned=False)
-        self.write(reduced_rows(link, rows, numbers, types), folder)
+        self.write(reduced_rows(binding, rows, numbers, types), folder)
 
     def write(self, query: exp.Query, folder: Path) -> None:
         """Write the result of a query as one Parquet file into `folder`."""
@@ -187,18 +190,18 @@ class DuckDBEvaluation:
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
         """Raise EngineError if the files have types that DuckDB reads differently."""
-        links = tuple(links_of(requests))
-        for link in links:
-            if isinstance(link, StoredLink):
-                self._stored(link)
-        scans = itertools.chain(requests, *map(scans_of, links))
+        bindings = tuple(bindings_of(requests))
+        for binding in bindings:
+            if isinstance(binding, StoredBinding):
+                self._stored(binding)
+        scans = itertools.chain(requests, *map(scans_of, bindings))
         for request in {request.source.name: request for request in scans}.values():
             self._scanned(request)
 
     def predicate_sql(self, request: ScanRequest) -> str:
         """The scan's predicate as text, with known values of the bound row substituted."""
         return readable_union(
-            self._queries.readable_predicate(one, self._bound(one.link))
+            self._queries.readable_predicate(one, self._bound(one.binding))
             for one in spread((request,))
         )
 
@@ -239,31 +242,31 @@ class DuckDBEvaluation:
 
     # -- relations
 
-    def _bound(self, link: Link) -> Bound:
+    def _bound(self, binding: BindingSource) -> BoundRows:
         with self._lock:
-            if link not in self._bounds:
-                self._bounds[link] = self._make_bound(link)
-            return self._bounds[link]
+            if binding not in self._bounds:
+                self._bounds[binding] = self._make_bound(binding)
+            return self._bounds[binding]
 
-    def _make_bound(self, link: Link) -> Bound:
-        if isinstance(link, RefinedLink):
-            query = bound_query(link, self._queries, self._refine(link))
-            return self._described(*self.materialized(query), bound_columns(link, self._targets))
-        if isinstance(link, UnionLink):
-            bounds = [self._bound(part) for part in link.parts]
-            columns = link.parts[0].columns
+    def _make_bound(self, binding: BindingSource) -> BoundRows:
+        if isinstance(binding, RefinedBinding):
+            query = bound_query(binding, self._queries, self._refine(binding))
+            return self._described(*self.materialized(query), bound_columns(binding, self._targets))
+        if isinstance(binding, UnionBinding):
+            bounds = [self._bound(part) for part in binding.parts]
+            columns = binding.parts[0].columns
             query = self._queries.united(bounds, columns)
             return self._described(*self.materialized(query), columns)
-        if isinstance(link, StoredLink):
-            return self._described(*self.materialized(self._looked_up(link)), link.columns)
-        if isinstance(link, ReplayedLink):
-            parent = self._bound(link.parent)
-            rows = self._replayed(link)
-            if link.identities:
-                return self._identified(link, rows, parent)
-            query = self._queries.bound_rows(rows, link.columns, link.predicate, parent)
-            bound = self._described(*self.materialized(query), link.columns)
-            return msgspec.structs.replace(bound, taken=self._taken.get(link, {}))
+        if isinstance(binding, StoredBinding):
+            return self._described(*self.materialized(self._looked_up(binding)), binding.columns)
+        if isinstance(binding, ReplayedBinding):
+            parent = self._bound(binding.parent)
+            rows = self._replayed(binding)
+            if binding.identities:
+                return self._identified(binding, rows, parent)
+            query = self._queries.bound_rows(rows, binding.columns, binding.predicate, parent)
+            bound = self._described(*self.materialized(query), binding.columns)
+            return msgspec.structs.replace(bound, taken=self._taken.get(binding, {}))
         rows, columns = self._targets.rows, self._targets.columns
         if rows.num_rows == 1:
             only = _only_row(rows, columns)
@@ -271,20 +274,20 @@ class DuckDBEvaluation:
                 return only
         return self._described(*self._copied(rows, "SELECT DISTINCT * FROM given"), columns)
 
-    def _looked_up(self, link: StoredLink) -> exp.Select:
-        """The stored rows that the rows of the link's parent select."""
-        parent = self._bound(link.parent)
-        rows = self._stored(link)
-        return self._queries.bound_rows(rows, link.columns, link.predicate, parent)
+    def _looked_up(self, binding: StoredBinding) -> exp.Select:
+        """The stored rows that the rows of the binding's parent select."""
+        parent = self._bound(binding.parent)
+        rows = self._stored(binding)
+        return self._queries.bound_rows(rows, binding.columns, binding.predicate, parent)
 
-    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+    def _identified(self, binding: ReplayedBinding, rows: exp.Expr, parent: BoundRows) -> BoundRows:
         """The bound rows of a replay that also has the source rows they are made of."""
-        table, _ = self.materialized(self._queries.with_identities(rows, link, parent))
-        name, count = self.materialized(self._queries.bound_again(table, link, parent))
+        table, _ = self.materialized(self._queries.with_identities(rows, binding, parent))
+        name, count = self.materialized(self._queries.bound_again(table, binding, parent))
         return msgspec.structs.replace(
-            self._described(name, count, link.columns),
-            carried=self._queries.carried(table, link, parent),
-            taken=self._taken.get(link, {}),
+            self._described(name, count, binding.columns),
+            carried=self._queries.carried(table, binding, parent),
+            taken=self._taken.get(binding, {}),
         )
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
@@ -307,46 +310,50 @@ class DuckDBEvaluation:
 
     def set_source(self, request: SetRequest) -> exp.Expr:
         """The relation that a value set comes from."""
-        if isinstance(request.source, ReplayedLink):
+        if isinstance(request.source, ReplayedBinding):
             return self._replayed(request.source)
         return self._source(request.source.source, request.source.columns)
 
-    def _refine(self, link: RefinedLink) -> Refined:
+    def _refine(self, binding: RefinedBinding) -> Refined:
         """The value sets, which all scans of the question share."""
-        if link.sets not in self._refined:
-            refiner = Refiner(self, self._queries, self._bound(link.parent))
-            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
-        return self._refined[link.sets]
+        if binding.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(binding.parent))
+            self._refined[binding.sets] = refiner.run(binding.sets, acyclic=binding.acyclic)
+        return self._refined[binding.sets]
 
     @property
     def passes(self) -> int | None:
         """The number of passes of refinement; None before it, or without it."""
         return max((refined.passes for refined in self._refined.values()), default=None)
 
-    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+    def _replayed(self, binding: ReplayedBinding) -> exp.Expr:
         """The rows of a node, computed again from the source rows that it needs."""
-        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
+        cuts = (
+            cuts_of(binding, self, self._queries, self._bound(binding.parent))
+            if binding.sets
+            else {}
+        )
         scans = {}
-        for node, request in link.scans.items():
+        for node, request in binding.scans.items():
             rows = self._queries.restricted(
                 self._scanned(request),
                 request,
-                self._bound(request.link),
-                link.identities.get(node),
+                self._bound(request.binding),
+                binding.identities.get(node),
                 cuts.get(node),
-                numbered=node in link.selective,
+                numbered=node in binding.selective,
             )
-            if node in link.selective:
+            if node in binding.selective:
                 query = rows.this
                 name, _ = self.materialized(query)
-                self._taken.setdefault(link, {})[node] = name
+                self._taken.setdefault(binding, {})[node] = name
                 rows = trees.table(name)
             scans[node] = rows
-        refuse_choices(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
-        refuse_rounding(link.graph, link.node, DUCKDB_DIALECT, scans, self.value)
-        return plan_query(link.graph, link.node, DUCKDB_DIALECT, scans).subquery(copy=False)
+        refuse_choices(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
+        refuse_rounding(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
+        return plan_query(binding.graph, binding.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
-    def _described(self, name: str, rows: int, columns: Sequence[Column]) -> Bound:
+    def _described(self, name: str, rows: int, columns: Sequence[Column]) -> BoundRows:
         """The facts about a table of bound rows."""
         if rows == 1:
             row = self.arrow(trees.select(exp.Star(), source=trees.table(name)))
@@ -359,7 +366,7 @@ class DuckDBEvaluation:
                 (found,) = cursor.execute(query.sql("duckdb", copy=False)).fetchall()
             pairs = zip(columns, found, strict=True)
             present = frozenset(column.id for column, count in pairs if count == rows)
-        return Bound(name=name, rows=rows, never_null=present)
+        return BoundRows(name=name, rows=rows, never_null=present)
 
     def _scanned(self, request: ScanRequest) -> exp.Expr:
         return self._source(request.source, request.columns)
@@ -369,17 +376,17 @@ class DuckDBEvaluation:
         types = self._types(files, partitioned=bool(source.partition_columns))
         return source_relation(source, columns, types, file_type(files))
 
-    def _stored(self, link: StoredLink) -> exp.Expr:
-        return stored_relation(link, functools.partial(self._types, partitioned=False))
+    def _stored(self, binding: StoredBinding) -> exp.Expr:
+        return stored_relation(binding, functools.partial(self._types, partitioned=False))
 
     def _types(self, files: tuple[str, ...], *, partitioned: bool) -> Mapping[str, str]:
         """The column types that DuckDB finds in the files."""
         return column_types(files, partitioned=partitioned) if files else {}
 
 
-def _only_row(row: pa.Table, columns: Sequence[Column]) -> Bound:
+def _only_row(row: pa.Table, columns: Sequence[Column]) -> BoundRows:
     """The facts about bound rows that are a single row."""
-    return Bound(
+    return BoundRows(
         rows=1,
         values=row_literals(columns, row),
         target=row.column(TARGET)[0].as_py(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
+from predtrace.engines.base import OUTPUT_ROW, StoredBinding, physical_name
 from predtrace.engines.duckdb.source import (
     FILE_COLUMN,
     ROW_COLUMN,
@@ -24,21 +24,24 @@ TypesOf = Callable[[tuple[str, ...]], Mapping[str, str]]
 """The column types that DuckDB finds in files."""
 
 
-def stored_relation(link: StoredLink, types_of: TypesOf) -> exp.Expr:
+def stored_relation(binding: StoredBinding, types_of: TypesOf) -> exp.Expr:
     """The columns of a stored result, with their declared types."""
-    files = tuple(stored_files(link.folder, link.files))
+    files = tuple(stored_files(binding.folder, binding.files))
     types = types_of(files)
-    if link.numbers is None:
-        values = [_read(physical_name(c.id), c, types) for c in link.columns]
+    if binding.numbers is None:
+        values = [_read(physical_name(c.id), c, types) for c in binding.columns]
         return trees.select(*values, source=files_reader(files)).subquery(copy=False)
-    found = {value.column for value in link.numbers.values}
-    own = [column for column in link.columns if column.id not in found]
+    found = {value.column for value in binding.numbers.values}
+    own = [column for column in binding.columns if column.id not in found]
     values = [_read(physical_name(c.id), c, types) for c in own]
     rows = trees.select(*values, trees.column(OUTPUT_ROW), source=files_reader(files))
-    stored_files(link.output, link.output_files)
-    output = numbered_output(link.output, link.numbers, link.columns, types_of)
+    stored_files(binding.output, binding.output_files)
+    output = numbered_output(binding.output, binding.numbers, binding.columns, types_of)
     body = trees.select(
-        *(trees.column(physical_name(c.id), "o" if c.id in found else "n") for c in link.columns),
+        *(
+            trees.column(physical_name(c.id), "o" if c.id in found else "n")
+            for c in binding.columns
+        ),
         source=rows.subquery("n", copy=False),
     )
     same = exp.EQ(this=trees.column(OUTPUT_ROW, "n"), expression=trees.column(OUTPUT_ROW, "o"))
@@ -74,22 +77,22 @@ def numbered_output(
 
 
 def reduced_rows(
-    link: StoredLink, rows: exp.Expr, numbers: OutputNumbers | None, types_of: TypesOf
+    binding: StoredBinding, rows: exp.Expr, numbers: OutputNumbers | None, types_of: TypesOf
 ) -> exp.Select:
-    """The query for a link's `rows` (as ``r``) in the order in which they are looked up.
+    """The query for a binding's `rows` (as ``r``) in the order in which they are looked up.
 
     With `numbers` they have numbers of output rows instead of some values. The first of several
     output rows with the same values stands for all of them.
     """
     replaced = set() if numbers is None else {value.column for value in numbers.values}
-    looked_up = column_ids(link.predicate)
-    own = [column for column in link.columns if column.id not in replaced]
+    looked_up = column_ids(binding.predicate)
+    own = [column for column in binding.columns if column.id not in replaced]
     own.sort(key=lambda column: column.id not in looked_up)
     values = [trees.column(physical_name(column.id), "r") for column in own]
     if numbers is None:
         order = [value.copy() for value in values]
         return trees.select(*values, source=rows).order_by(*order, copy=False)
-    output = numbered_output(link.output, numbers, link.columns, types_of)
+    output = numbered_output(binding.output, numbers, binding.columns, types_of)
     shared = [trees.column(physical_name(value.column)) for value in numbers.values]
     first = trees.alias(exp.Min(this=trees.column(OUTPUT_ROW)), OUTPUT_ROW)
     firsts = trees.select(*shared, first, source=output.subquery("a", copy=False))

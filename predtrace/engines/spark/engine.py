@@ -18,16 +18,16 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     TARGET,
-    Link,
+    BindingSource,
     LookedUp,
-    RefinedLink,
-    ReplayedLink,
+    RefinedBinding,
+    ReplayedBinding,
     ScanRequest,
     SetRequest,
-    StoredLink,
-    TargetLink,
+    StoredBinding,
+    TargetBinding,
     Targets,
-    UnionLink,
+    UnionBinding,
     physical_name,
     spread,
 )
@@ -47,7 +47,7 @@ from predtrace.engines.spark.total import provide
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.limits import refuse_choices
-from predtrace.engines.sql.query import Bound, Queries, readable_union
+from predtrace.engines.sql.query import BoundRows, Queries, readable_union
 from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
@@ -119,7 +119,7 @@ class SparkEngine:
         """Always None: Spark evaluates everything that Spark computed."""
         return None
 
-    def link_inexactness(self, link: LookedUp, settings: EngineSettings) -> str | None:
+    def binding_inexactness(self, binding: LookedUp, settings: EngineSettings) -> str | None:
         """Always None: Spark computes again everything that Spark computed."""
         return None
 
@@ -167,25 +167,25 @@ class SparkEvaluation:
         self._targets = targets
         self._dialect = dialect
         self._queries = Queries(dialect.name, dialect.functions, targets.numbered)
-        self._bounds: dict[Link, Bound] = {}
-        self._local: dict[Link, pa.Table] = {}
+        self._bounds: dict[BindingSource, BoundRows] = {}
+        self._local: dict[BindingSource, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._views = 0
         self._partitions = Partitions(session)
 
-    def bound(self, link: Link) -> pa.Table:
-        """The distinct rows of a link: `target` and the physical columns."""
+    def bound(self, binding: BindingSource) -> pa.Table:
+        """The distinct rows of a binding: `target` and the physical columns."""
         with spark_errors():
-            name = self._bound(link).name
-            if link in self._local:
-                return self._local[link]
+            name = self._bound(binding).name
+            if binding in self._local:
+                return self._local[binding]
             return self.session.table(name).distinct().toArrow()
 
     def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
         """The union, by row identity, of what several scans of one source select."""
         requests = spread(requests)
         with spark_errors():
-            bounds = [self._bound(request.link) for request in requests]
+            bounds = [self._bound(request.binding) for request in requests]
             query = self._rows_query(requests, bounds, identity=False)
             if query.needs_identity:
                 query = self._rows_query(requests, bounds, identity=True)
@@ -200,7 +200,7 @@ class SparkEvaluation:
         return SparkRows(self, request.source, query)
 
     def _rows_query(
-        self, requests: Sequence[ScanRequest], bounds: Sequence[Bound], *, identity: bool
+        self, requests: Sequence[ScanRequest], bounds: Sequence[BoundRows], *, identity: bool
     ) -> RowsQuery:
         def scanned(request: ScanRequest) -> exp.Expr:
             with spark_errors():
@@ -208,11 +208,11 @@ class SparkEvaluation:
 
         return RowsQuery(self._queries, requests, scanned, bounds)
 
-    def store(self, link: ReplayedLink, folder: Path) -> None:
-        """Compute the link's node; write its rows, each once if possible, as Parquet files."""
-        columns = [exp.column(physical_name(column.id)) for column in link.columns]
-        query = exp.select(*columns).from_(self._replayed(link))
-        if same_if_equal(column.type for column in link.columns):
+    def store(self, binding: ReplayedBinding, folder: Path) -> None:
+        """Compute the binding's node; write its rows, each once if possible, as Parquet files."""
+        columns = [exp.column(physical_name(column.id)) for column in binding.columns]
+        query = exp.select(*columns).from_(self._replayed(binding))
+        if same_if_equal(column.type for column in binding.columns):
             query = query.distinct()
         with spark_errors():
             writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
@@ -225,7 +225,7 @@ class SparkEvaluation:
         """The scan's predicate as text, with known values of the bound row substituted."""
         with spark_errors():
             return readable_union(
-                self._queries.readable_predicate(one, self._bound(one.link))
+                self._queries.readable_predicate(one, self._bound(one.binding))
                 for one in spread((request,))
             )
 
@@ -242,18 +242,18 @@ class SparkEvaluation:
         frame.createOrReplaceTempView(name)
         return trees.table(name)
 
-    def _bound(self, link: Link) -> Bound:
-        if link not in self._bounds:
-            if isinstance(link, TargetLink):
-                self._bounds[link] = self._local_bound(self._targets.rows, self._targets.columns)
-            elif isinstance(link, UnionLink):
-                bounds = [self._bound(part) for part in link.parts]
-                query = self._queries.united(bounds, _comparable(link.parts[0].columns))
+    def _bound(self, binding: BindingSource) -> BoundRows:
+        if binding not in self._bounds:
+            if isinstance(binding, TargetBinding):
+                self._bounds[binding] = self._local_bound(self._targets.rows, self._targets.columns)
+            elif isinstance(binding, UnionBinding):
+                bounds = [self._bound(part) for part in binding.parts]
+                query = self._queries.united(bounds, _comparable(binding.parts[0].columns))
                 frame = self._kept(self.session.sql(query.sql("spark")))
-                self._bounds[link] = Bound(name=self._view(frame, "bound").name)
+                self._bounds[binding] = BoundRows(name=self._view(frame, "bound").name)
             else:
-                self._bounds[link] = self._linked_bound(link)
-        return self._bounds[link]
+                self._bounds[binding] = self._linked_bound(binding)
+        return self._bounds[binding]
 
     def _local_frame(self, rows: pa.Table, columns: Sequence[Column]) -> DataFrame:
         """The driver's rows as a frame of one partition, so that they need no shuffle."""
@@ -264,57 +264,57 @@ class SparkEvaluation:
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
         return local_frame(self.session, rows, schema)
 
-    def _linked_bound(self, link: LookedUp) -> Bound:
-        if isinstance(link, RefinedLink):
-            query = bound_query(link, self._queries, self._refine(link))
-            return Bound(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
-        parent = self._bound(link.parent)
-        if isinstance(link, StoredLink):
-            self._partitions.read(link.folder, sum(file.bytes for file in link.files))
-            source = self._view(stored_frame(self.session, link), "stored")
+    def _linked_bound(self, binding: LookedUp) -> BoundRows:
+        if isinstance(binding, RefinedBinding):
+            query = bound_query(binding, self._queries, self._refine(binding))
+            return BoundRows(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
+        parent = self._bound(binding.parent)
+        if isinstance(binding, StoredBinding):
+            self._partitions.read(binding.folder, sum(file.bytes for file in binding.files))
+            source = self._view(stored_frame(self.session, binding), "stored")
         else:
-            source = self._replayed(link)
+            source = self._replayed(binding)
         # No param has the value of a map.
-        link = msgspec.structs.replace(link, columns=_comparable(link.columns))
-        if isinstance(link, ReplayedLink) and link.identities:
-            return self._identified(link, source, parent)
-        query = self._queries.bound_rows(source, link.columns, link.predicate, parent)
+        binding = msgspec.structs.replace(binding, columns=_comparable(binding.columns))
+        if isinstance(binding, ReplayedBinding) and binding.identities:
+            return self._identified(binding, source, parent)
+        query = self._queries.bound_rows(source, binding.columns, binding.predicate, parent)
         frame = self.session.sql(query.sql("spark"))
-        if not isinstance(link, ReplayedLink):
-            return self._known_bound(link, frame)
+        if not isinstance(binding, ReplayedBinding):
+            return self._known_bound(binding, frame)
         # All scans of the question ask for these rows: they are computed once.
         frame = self._kept(frame)
-        bound = self._known_bound(link, frame)
-        if link in self._local:
+        bound = self._known_bound(binding, frame)
+        if binding in self._local:
             frame.unpersist()
         return bound
 
-    def _identified(self, link: ReplayedLink, rows: exp.Expr, parent: Bound) -> Bound:
+    def _identified(self, binding: ReplayedBinding, rows: exp.Expr, parent: BoundRows) -> BoundRows:
         """The bound rows of a replay that also has the source rows they are made of."""
-        query = self._queries.with_identities(rows, link, parent)
+        query = self._queries.with_identities(rows, binding, parent)
         table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
-        distinct = self._queries.bound_again(table, link, parent)
-        bound = self._known_bound(link, self.session.sql(distinct.sql("spark")))
-        carried = self._queries.carried(table, link, parent)
+        distinct = self._queries.bound_again(table, binding, parent)
+        bound = self._known_bound(binding, self.session.sql(distinct.sql("spark")))
+        carried = self._queries.carried(table, binding, parent)
         return msgspec.structs.replace(bound, carried=carried)
 
-    def _known_bound(self, link: LookedUp, frame: DataFrame) -> Bound:
+    def _known_bound(self, binding: LookedUp, frame: DataFrame) -> BoundRows:
         """Bound rows; the driver takes them if they are few and their types travel well."""
-        if not all(isinstance(column.type, _TRAVELLING) for column in link.columns):
-            return Bound(name=self._view(frame, "bound").name)
+        if not all(isinstance(column.type, _TRAVELLING) for column in binding.columns):
+            return BoundRows(name=self._view(frame, "bound").name)
         rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
         if rows.num_rows > _MOST_LOCAL_ROWS:
-            return Bound(name=self._view(frame, "bound").name)
-        self._local[link] = rows.cast(_arrow_schema(link.columns))
-        return self._local_bound(self._local[link], link.columns)
+            return BoundRows(name=self._view(frame, "bound").name)
+        self._local[binding] = rows.cast(_arrow_schema(binding.columns))
+        return self._local_bound(self._local[binding], binding.columns)
 
-    def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> Bound:
+    def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> BoundRows:
         """A few bound rows that the driver has: queries contain them as literals."""
         present = never_null(columns, rows)
         name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
         if rows.num_rows != 1:
-            return Bound(name=name, rows=rows.num_rows, never_null=present)
-        return Bound(
+            return BoundRows(name=name, rows=rows.num_rows, never_null=present)
+        return BoundRows(
             name=name,
             rows=1,
             values=row_literals(columns, rows),
@@ -339,38 +339,42 @@ class SparkEvaluation:
 
     def set_source(self, request: SetRequest) -> exp.Expr:
         """The relation that a value set comes from."""
-        if isinstance(request.source, ReplayedLink):
+        if isinstance(request.source, ReplayedBinding):
             return self._replayed(request.source)
         return self._source(request.source.source, request.source.columns, identity=False)
 
-    def _refine(self, link: RefinedLink) -> Refined:
+    def _refine(self, binding: RefinedBinding) -> Refined:
         """The value sets, which all scans of the question share."""
-        if link.sets not in self._refined:
-            refiner = Refiner(self, self._queries, self._bound(link.parent))
-            self._refined[link.sets] = refiner.run(link.sets, acyclic=link.acyclic)
-        return self._refined[link.sets]
+        if binding.sets not in self._refined:
+            refiner = Refiner(self, self._queries, self._bound(binding.parent))
+            self._refined[binding.sets] = refiner.run(binding.sets, acyclic=binding.acyclic)
+        return self._refined[binding.sets]
 
     @property
     def passes(self) -> int | None:
         """The number of passes of refinement; None before it, or without it."""
         return max((refined.passes for refined in self._refined.values()), default=None)
 
-    def _replayed(self, link: ReplayedLink) -> exp.Expr:
+    def _replayed(self, binding: ReplayedBinding) -> exp.Expr:
         """The rows of a node, computed again from the source rows that it needs."""
-        cuts = cuts_of(link, self, self._queries, self._bound(link.parent)) if link.sets else {}
+        cuts = (
+            cuts_of(binding, self, self._queries, self._bound(binding.parent))
+            if binding.sets
+            else {}
+        )
         scans = {
             node: self._queries.restricted(
                 self._source(request.source, request.columns, identity=False),
                 request,
-                self._bound(request.link),
-                link.identities.get(node),
+                self._bound(request.binding),
+                binding.identities.get(node),
                 cuts.get(node),
             )
-            for node, request in link.scans.items()
+            for node, request in binding.scans.items()
         }
-        refuse_choices(link.graph, link.node, self._dialect, scans, self._value)
-        refuse_rounding(link.graph, link.node, self._dialect, scans, self._value)
-        return plan_query(link.graph, link.node, self._dialect, scans).subquery(copy=False)
+        refuse_choices(binding.graph, binding.node, self._dialect, scans, self._value)
+        refuse_rounding(binding.graph, binding.node, self._dialect, scans, self._value)
+        return plan_query(binding.graph, binding.node, self._dialect, scans).subquery(copy=False)
 
     def _value(self, query: exp.Query) -> Any:
         """The only value of a query."""

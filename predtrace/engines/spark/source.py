@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.base import OUTPUT_ROW, StoredLink, physical_name
+from predtrace.engines.base import OUTPUT_ROW, StoredBinding, physical_name
 from predtrace.engines.sql.literals import sql_type
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.engines.values import with_file_dictionary
@@ -62,28 +62,28 @@ def local_frame(
         return session.createDataFrame(rows.combine_chunks(), schema).coalesce(1)
 
 
-def stored_frame(session: SparkSession, link: StoredLink) -> DataFrame:
+def stored_frame(session: SparkSession, binding: StoredBinding) -> DataFrame:
     """The columns of a stored result, with their declared types."""
     from pyspark.sql import functions as f
 
-    stored_files(link.folder, link.files)
-    found = {} if link.numbers is None else {v.column: v.output for v in link.numbers.values}
-    kept = [column for column in link.columns if column.id not in found]
+    stored_files(binding.folder, binding.files)
+    found = {} if binding.numbers is None else {v.column: v.output for v in binding.numbers.values}
+    kept = [column for column in binding.columns if column.id not in found]
     own = [_read_column(physical_name(column.id), column) for column in kept]
-    if link.numbers is None:
-        return _stored(session, link.folder, kept).select(*own)
-    stored_files(link.output, link.output_files)
-    taken = [column for column in link.columns if column.id in found]
+    if binding.numbers is None:
+        return _stored(session, binding.folder, kept).select(*own)
+    stored_files(binding.output, binding.output_files)
+    taken = [column for column in binding.columns if column.id in found]
     values = [msgspec.structs.replace(column, id=found[column.id]) for column in taken]
-    output = _stored(session, link.output, values)
+    output = _stored(session, binding.output, values)
     first = f.lit(None)
-    for file in link.numbers.files:
+    for file in binding.numbers.files:
         first = f.when(f.col("_metadata.file_name") == file.name, file.first).otherwise(first)
     shared = [_read_column(physical_name(found[column.id]), column) for column in taken]
     numbered = output.select(*shared, (first + f.col("_metadata.row_index")).alias(OUTPUT_ROW))
-    stored = _stored(session, link.folder, kept, f"{OUTPUT_ROW} BIGINT")
+    stored = _stored(session, binding.folder, kept, f"{OUTPUT_ROW} BIGINT")
     rows = stored.select(*own, OUTPUT_ROW).join(numbered, OUTPUT_ROW)
-    return rows.select(*(physical_name(column.id) for column in link.columns))
+    return rows.select(*(physical_name(column.id) for column in binding.columns))
 
 
 def _stored(session: SparkSession, folder: str, columns: Sequence[Column], *more: str) -> DataFrame:

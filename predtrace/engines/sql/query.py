@@ -2,7 +2,7 @@
 
 Shared by the SQL engines. The relations that queries read are given by name:
 
-- a *bound* relation: ``target`` and the physical columns of a link's rows, distinct;
+- a *bound* relation: ``target`` and the physical columns of a binding's rows, distinct;
 - a *scanned* relation: physical columns, and for sources ``file`` and ``row``.
 """
 
@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     TARGET,
-    ReplayedLink,
+    ReplayedBinding,
     ScanRequest,
     physical_name,
 )
@@ -45,7 +45,7 @@ FILE = "file"
 ROW = "row"
 
 
-class Bound(msgspec.Struct, frozen=True, kw_only=True):
+class BoundRows(msgspec.Struct, frozen=True, kw_only=True):
     """A relation of bound rows, and the facts about it.
 
     `name` is the name of its table; a single row of known values may have no table. `rows` is the
@@ -108,7 +108,7 @@ class Queries:
         return Queries(self.dialect, self._spellings, numbered)
 
     def bound_rows(
-        self, stored: exp.Expr, columns: Sequence[Column], predicate: Expr, parent: Bound
+        self, stored: exp.Expr, columns: Sequence[Column], predicate: Expr, parent: BoundRows
     ) -> exp.Select:
         """The rows of a stored relation that some row of `parent` selects, distinct."""
         match = self.match(stored, predicate, parent)
@@ -117,7 +117,7 @@ class Queries:
             *(trees.column(physical_name(column.id), "s") for column in columns),
         ).distinct(copy=False)
 
-    def united(self, bounds: Sequence[Bound], columns: Sequence[Column]) -> exp.Query:
+    def united(self, bounds: Sequence[BoundRows], columns: Sequence[Column]) -> exp.Query:
         """The distinct rows of bound relations that have these columns."""
         names = [TARGET, *(physical_name(column.id) for column in columns)]
         rows = (
@@ -126,42 +126,48 @@ class Queries:
         )
         return exp.union(*rows, distinct=True, copy=False)
 
-    def with_identities(self, rows: exp.Expr, link: ReplayedLink, parent: Bound) -> exp.Select:
+    def with_identities(
+        self, rows: exp.Expr, binding: ReplayedBinding, parent: BoundRows
+    ) -> exp.Select:
         """The rows of `bound_rows`, with repetitions and with their identities.
 
-        They have no targets if the link is `shared`.
+        They have no targets if the binding is `shared`.
         """
-        told = self.telling_apart(self.numbered and not self.shared(link, parent))
-        match = told.match(rows, link.predicate, parent)
-        identities = (c for found in link.identities.values() for c in (found.file, found.row))
+        told = self.telling_apart(self.numbered and not self.shared(binding, parent))
+        match = told.match(rows, binding.predicate, parent)
+        identities = (c for found in binding.identities.values() for c in (found.file, found.row))
         return match.finish(
             trees.alias(match.target.copy(), TARGET),
             *(
                 trees.column(physical_name(column.id), "s")
-                for column in (*link.columns, *identities)
+                for column in (*binding.columns, *identities)
             ),
         )
 
-    def shared(self, link: ReplayedLink, parent: Bound) -> bool:
-        """Whether a link's rows are many, and the same for every row of its parent."""
-        return self.numbered and parent.values is None and not params_of(link.predicate)
+    def shared(self, binding: ReplayedBinding, parent: BoundRows) -> bool:
+        """Whether a binding's rows are many, and the same for every row of its parent."""
+        return self.numbered and parent.values is None and not params_of(binding.predicate)
 
-    def bound_again(self, table: str, link: ReplayedLink, parent: Bound) -> exp.Select:
+    def bound_again(self, table: str, binding: ReplayedBinding, parent: BoundRows) -> exp.Select:
         """The distinct bound rows among those with identities."""
-        names: list[exp.Expr] = [trees.column(physical_name(column.id)) for column in link.columns]
-        if not self.shared(link, parent):
+        names: list[exp.Expr] = [
+            trees.column(physical_name(column.id)) for column in binding.columns
+        ]
+        if not self.shared(binding, parent):
             query = trees.select(trees.column(TARGET), *names, source=trees.table(table))
             return query.distinct(copy=False)
         rows = trees.select(*(names or [exp.true()]), source=trees.table(table))
         body = trees.select(source=rows.distinct(copy=False).subquery("s", copy=False))
         trees.joined(body, self._targets_of(parent), "cross")
-        of_rows = (trees.column(physical_name(column.id), "s") for column in link.columns)
+        of_rows = (trees.column(physical_name(column.id), "s") for column in binding.columns)
         return body.select(trees.column(TARGET, "b"), *of_rows, copy=False)
 
-    def carried(self, table: str, link: ReplayedLink, parent: Bound) -> dict[int, Carried]:
-        """The places of the identities of scans in a link's rows with identities."""
-        targets = self._targets_of(parent) if self.shared(link, parent) else None
-        return {node: Carried(table, found, targets) for node, found in link.identities.items()}
+    def carried(
+        self, table: str, binding: ReplayedBinding, parent: BoundRows
+    ) -> dict[int, Carried]:
+        """The places of the identities of scans in a binding's rows with identities."""
+        targets = self._targets_of(parent) if self.shared(binding, parent) else None
+        return {node: Carried(table, found, targets) for node, found in binding.identities.items()}
 
     def identified(self, carried: Carried) -> Match:
         """The rows of a scan whose identities are known: as ``s``, without other columns."""
@@ -179,7 +185,7 @@ class Queries:
         trees.joined(body, carried.targets.copy(), "cross")
         return Match(body, trees.column(TARGET, "b"))
 
-    def _targets_of(self, bound: Bound) -> exp.Expr:
+    def _targets_of(self, bound: BoundRows) -> exp.Expr:
         """The numbers of the bound rows' targets, as ``b``."""
         numbers = trees.select(trees.column(TARGET), source=self.relation(bound))
         return numbers.distinct(copy=False).subquery("b", copy=False)
@@ -188,7 +194,7 @@ class Queries:
         self,
         source: exp.Expr,
         request: ScanRequest,
-        bound: Bound,
+        bound: BoundRows,
         identity: Identity | None = None,
         cut: Callable[[exp.Select], exp.Select] | None = None,
         *,
@@ -216,7 +222,7 @@ class Queries:
             match = msgspec.structs.replace(match, body=cut(match.body))
         return match.finish(*(columns or [filler()])).subquery(copy=False)
 
-    def match(self, source: exp.Expr, predicate: Expr, bound: Bound) -> Match:
+    def match(self, source: exp.Expr, predicate: Expr, bound: BoundRows) -> Match:
         """The rows of `source` (as ``s``) for which `predicate` holds for a bound row."""
         body = trees.select(source=aliased(source, "s"))
         if bound.rows == 0:
@@ -243,7 +249,7 @@ class Queries:
         compiler = self._compiler()
         return body.where(*(compiler(term) for term in terms if term != TRUE), copy=False)
 
-    def _semi(self, body: exp.Select, predicate: Expr, bound: Bound) -> Match:
+    def _semi(self, body: exp.Select, predicate: Expr, bound: BoundRows) -> Match:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
@@ -257,7 +263,7 @@ class Queries:
             body.where(exp.Exists(this=kept), copy=False)
         return Match(body, self._number(0))
 
-    def _numbered(self, body: exp.Select, predicate: Expr, bound: Bound) -> Match:
+    def _numbered(self, body: exp.Select, predicate: Expr, bound: BoundRows) -> Match:
         """An inner join with the distinct values that are read, so that pairs do not repeat."""
         parts = split(predicate)
         compiler = self._compiler()
@@ -278,7 +284,7 @@ class Queries:
         trees.joined(body, kept.subquery("b", copy=False), "inner", condition)
         return Match(body, trees.column(TARGET, "b"), repeats=not parts.unique)
 
-    def relation(self, bound: Bound) -> exp.Expr:
+    def relation(self, bound: BoundRows) -> exp.Expr:
         """The bound rows as an item of a FROM list: a table, or the only row's values."""
         if bound.name is not None:
             return trees.table(bound.name)
@@ -289,7 +295,7 @@ class Queries:
         row = (trees.alias(value, name) for name, value in values.items())
         return exp.Select(expressions=list(row)).subquery(copy=False)
 
-    def _aliased_bound(self, bound: Bound) -> exp.Expr:
+    def _aliased_bound(self, bound: BoundRows) -> exp.Expr:
         return aliased(self.relation(bound), "b")
 
     def _number(self, target: int) -> exp.Expr:
@@ -298,7 +304,7 @@ class Queries:
     def _compiler(self) -> Compiler:
         return Compiler(self.dialect, self._spellings)
 
-    def readable_predicate(self, request: ScanRequest, bound: Bound) -> str:
+    def readable_predicate(self, request: ScanRequest, bound: BoundRows) -> str:
         """The scan's predicate over the source's own column names, for people.
 
         Params that are not yet values show as columns of ``bound``.
@@ -317,7 +323,7 @@ class Queries:
 
 
 def _equality(
-    key: Key, compiler: Compiler, bound: Bound, value: exp.Expr | None = None
+    key: Key, compiler: Compiler, bound: BoundRows, value: exp.Expr | None = None
 ) -> exp.Expr:
     """The join condition of a key: a plain ``=`` wherever NULL cannot meet NULL.
 

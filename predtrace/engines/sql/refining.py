@@ -16,14 +16,14 @@ from sqlglot import exp
 
 from predtrace.engines.base import (
     TARGET,
-    RefinedLink,
-    ReplayedLink,
+    RefinedBinding,
+    ReplayedBinding,
     SetRequest,
     Targets,
     physical_name,
 )
 from predtrace.engines.sql import trees
-from predtrace.engines.sql.query import Bound, Queries
+from predtrace.engines.sql.query import BoundRows, Queries
 from predtrace.inference.plan import Membership
 from symbolic.expr import TRUE, Column, Expr, call, conjuncts, params_of
 
@@ -50,14 +50,14 @@ class Refined(msgspec.Struct, frozen=True):
 
     tables: dict[int, str]
     passes: int
-    targets: Bound
+    targets: BoundRows
 
 
 class Refiner:
     """Computes the value sets of one question; with `together`, one set for all target rows."""
 
     def __init__(
-        self, workspace: Workspace, queries: Queries, targets: Bound, *, together: bool = False
+        self, workspace: Workspace, queries: Queries, targets: BoundRows, *, together: bool = False
     ) -> None:
         self._workspace = workspace
         self._single = together or (targets.rows == 1 and targets.values is not None)
@@ -89,7 +89,7 @@ class Refiner:
             changed = any(lost)
         return Refined(self._tables, passes, self._targets)
 
-    def _numbered(self, targets: Bound) -> Bound:
+    def _numbered(self, targets: BoundRows) -> BoundRows:
         """The target rows, each with a number of its own and the number of its target."""
         if self._single:
             return targets
@@ -102,7 +102,7 @@ class Refiner:
             exp.Star(except_=[exp.column(TARGET)]),
         ).from_(self._queries.relation(targets))
         name, count = self._workspace.materialized(rows)
-        return Bound(name=name, rows=count, never_null=targets.never_null)
+        return BoundRows(name=name, rows=count, never_null=targets.never_null)
 
     def _compute(self, request: SetRequest) -> None:
         source = self._workspace.set_source(request)
@@ -167,17 +167,17 @@ class Refiner:
 
 
 def cuts_of(
-    link: ReplayedLink, workspace: Workspace, queries: Queries, bound: Bound
+    binding: ReplayedBinding, workspace: Workspace, queries: Queries, bound: BoundRows
 ) -> dict[int, Cut]:
     """The restrictions of a replay's scans to the value sets that it names."""
     refiner = Refiner(workspace, queries, bound, together=True)
-    refiner.compute(link.sets)
+    refiner.compute(binding.sets)
 
     def cut(node: int) -> Cut:
-        memberships, predicate = link.memberships[node], link.scans[node].predicate
+        memberships, predicate = binding.memberships[node], binding.scans[node].predicate
         return lambda body: refiner.within(body, memberships, predicate, exp.null())
 
-    return {node: cut(node) for node, found in link.memberships.items() if found}
+    return {node: cut(node) for node, found in binding.memberships.items() if found}
 
 
 def pairs(membership: Membership) -> list[tuple[int, Column]]:
@@ -186,22 +186,22 @@ def pairs(membership: Membership) -> list[tuple[int, Column]]:
     return [(theirs, arg) for theirs, arg in both if isinstance(arg, Column)]
 
 
-def bound_columns(link: RefinedLink, targets: Targets) -> tuple[Column, ...]:
+def bound_columns(binding: RefinedBinding, targets: Targets) -> tuple[Column, ...]:
     """The columns of a refined scan's bound rows."""
-    read = _read_of_targets(link)
-    return (*(column for column in targets.columns if column.id in read), *link.renamed)
+    read = _read_of_targets(binding)
+    return (*(column for column in targets.columns if column.id in read), *binding.renamed)
 
 
-def bound_query(link: RefinedLink, queries: Queries, refined: Refined) -> exp.Query:
+def bound_query(binding: RefinedBinding, queries: Queries, refined: Refined) -> exp.Query:
     """The rows that bind a scan's predicate: its tuples, and the target's values that it reads."""
     targets = refined.targets
     given = _GIVEN if targets.values is None else TARGET
     values: list[exp.Expr] = [exp.alias_(exp.column(given, table="t"), TARGET)]
-    values += [_of("t", column) for column in sorted(_read_of_targets(link))]
+    values += [_of("t", column) for column in sorted(_read_of_targets(binding))]
     query = exp.select(*values).from_(exp.alias_(queries.relation(targets), "t", table=True))
-    renamed = zip(link.columns, link.renamed, strict=True)
+    renamed = zip(binding.columns, binding.renamed, strict=True)
     taken = [exp.alias_(_of("v", c.id), physical_name(r.id)) for c, r in renamed]
-    table = exp.alias_(trees.table(refined.tables[link.node]), "v", table=True)
+    table = exp.alias_(trees.table(refined.tables[binding.node]), "v", table=True)
     same_row: exp.Expr = exp.true()
     if targets.values is None:
         same_row = exp.EQ(
@@ -214,6 +214,6 @@ def _of(table: str, column: int) -> exp.Column:
     return exp.column(physical_name(column), table=table)
 
 
-def _read_of_targets(link: RefinedLink) -> set[int]:
-    own = {column.id for column in link.renamed}
-    return {param.column for param in params_of(link.predicate)} - own
+def _read_of_targets(binding: RefinedBinding) -> set[int]:
+    own = {column.id for column in binding.renamed}
+    return {param.column for param in params_of(binding.predicate)} - own

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from predtrace.engines.base import TARGET, ScanRequest, output_names, physical_name, target_name
 from predtrace.engines.sql import trees
-from predtrace.engines.sql.query import FILE, ROW, Bound, Match, Queries, aliased, of_source
+from predtrace.engines.sql.query import FILE, ROW, BoundRows, Match, Queries, aliased, of_source
 from symbolic.expr import column_ids
 
 
@@ -30,7 +30,7 @@ class RowsQuery:
         queries: Queries,
         requests: Sequence[ScanRequest],
         source_of: Callable[[ScanRequest], exp.Expr],
-        bounds: Sequence[Bound],
+        bounds: Sequence[BoundRows],
     ) -> None:
         self._numbered = queries.numbered
         self._columns = requests[0].columns
@@ -162,7 +162,7 @@ def _match(
     queries: Queries,
     request: ScanRequest,
     source_of: Callable[[ScanRequest], exp.Expr],
-    bound: Bound,
+    bound: BoundRows,
 ) -> Match:
     """The rows that a request selects, as ``s``, with at least their identities."""
     if request.node in bound.carried:
@@ -176,7 +176,7 @@ def _match(
 
 
 def _whole_match(
-    queries: Queries, request: ScanRequest, source: Callable[[], exp.Expr], bound: Bound
+    queries: Queries, request: ScanRequest, source: Callable[[], exp.Expr], bound: BoundRows
 ) -> Match:
     """The match of a request with all columns of its source."""
     return queries.match(source(), request.predicate, bound)

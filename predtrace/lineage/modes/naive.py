@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from predtrace.engines.base import ScanRequest, TargetLink
+from predtrace.engines.base import ScanRequest, TargetBinding
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.lineage.modes.from_sources import SourceMode
 from predtrace.lineage.on_demand import naive_scans, with_scans
-from predtrace.lineage.requests import linked_requests
+from predtrace.lineage.requests import bound_requests
 from predtrace.vocabulary import NAIVE
 from pushdown.graph import OperatorGraph
 
@@ -33,4 +33,4 @@ class NaiveMode(SourceMode):
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
         """Requests for the scans, bound by target rows."""
-        return linked_requests(job, graph, naive_scans(job, plan.aggregates), {0: TargetLink()})
+        return bound_requests(job, graph, naive_scans(job, plan.aggregates), {0: TargetBinding()})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from predtrace.engines.base import RefinedLink, ScanRequest, TargetLink
+from predtrace.engines.base import RefinedBinding, ScanRequest, TargetBinding
 from predtrace.errors import PredTraceError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
@@ -65,7 +65,7 @@ def _tree_requests(job: Job, plan: LineagePlan) -> dict[int, ScanRequest]:
     """The requests by scan of the graph as a tree."""
     graph = unfolded(job.graph, job.root).graph
     refined = refinement(job, plan.aggregates)
-    target = TargetLink()
+    target = TargetBinding()
     sets = set_requests(job, graph, refined.sets, target)
     # A scan and the target may share columns: the columns of the set get ids of their own.
     first = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
@@ -85,7 +85,7 @@ def _tree_requests(job: Job, plan: LineagePlan) -> dict[int, ScanRequest]:
             for column, other in zip(found.columns, renamed, strict=True)
         )
         predicate = conjunction(found.predicate, *in_set)
-        link = RefinedLink(
+        binding = RefinedBinding(
             sets=sets,
             acyclic=refined.acyclic,
             node=found.node,
@@ -94,5 +94,5 @@ def _tree_requests(job: Job, plan: LineagePlan) -> dict[int, ScanRequest]:
             predicate=predicate,
             parent=target,
         )
-        requests[scan.id] = scan_request(job, scan, predicate, link)
+        requests[scan.id] = scan_request(job, scan, predicate, binding)
     return requests

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from predtrace.engines.base import Link, ReplayedLink, ScanRequest, TargetLink
+from predtrace.engines.base import BindingSource, ReplayedBinding, ScanRequest, TargetBinding
 from predtrace.inference.identities import carrying
 from predtrace.inference.plan import Intermediate, LineagePlan, Replay, Selection
 from predtrace.jobs.model import Job
 from predtrace.lineage.modes.from_sources import SourceMode
 from predtrace.lineage.on_demand import replays_of_plan
 from predtrace.lineage.replays import refuse_unrepeatable, restricted, set_requests
-from predtrace.lineage.requests import linked_requests
+from predtrace.lineage.requests import bound_requests
 from predtrace.lineage.stored_results import united
 from predtrace.vocabulary import REPLAYED
 from pushdown.graph import OperatorGraph
@@ -38,13 +38,15 @@ class ReplayedMode(SourceMode):
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
         """Requests for the scans, bound by target rows and replayed rows."""
-        return linked_requests(job, graph, plan.scans, _replayed_links(job, graph, plan))
+        return bound_requests(job, graph, plan.scans, _replayed_bindings(job, graph, plan))
 
 
-def _replayed_links(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[int, Link]:
-    links: dict[int, Link] = {0: TargetLink()}
+def _replayed_bindings(
+    job: Job, graph: OperatorGraph, plan: LineagePlan
+) -> dict[int, BindingSource]:
+    bindings: dict[int, BindingSource] = {0: TargetBinding()}
     if not plan.intermediates:
-        return links
+        return bindings
     replays = replays_of_plan(job, plan)
     sources = {source.name for source in job.sources if source.has_row_numbers}
     numbered = {scan.id for scan in graph.scans() if scan.table in sources}
@@ -55,13 +57,13 @@ def _replayed_links(job: Job, graph: OperatorGraph, plan: LineagePlan) -> dict[i
             for scan in plan.scans
             if scan.binding == item.binding and not scan.also and not item.also
         }
-        links[item.binding] = united(
+        bindings[item.binding] = united(
             _replayed_link(
-                job, graph, plan, replay, item, one, links[one.binding], bound & numbered
+                job, graph, plan, replay, item, one, bindings[one.binding], bound & numbered
             )
             for one, replay in zip(item.selections, replays[item.binding], strict=True)
         )
-    return links
+    return bindings
 
 
 def _replayed_link(
@@ -71,9 +73,9 @@ def _replayed_link(
     replay: Replay,
     item: Intermediate,
     asked: Selection,
-    parent: Link,
+    parent: BindingSource,
     numbered: set[int],
-) -> ReplayedLink:
+) -> ReplayedBinding:
     """The rows of an intermediate that one selection looks up.
 
     Of the scans `numbered` lineage may be told by row numbers that the replay comes by.
@@ -84,7 +86,7 @@ def _replayed_link(
     kept = pruned(carried, item.node, frozenset(wanted))
     taken = numbered & set(replay.selective) - identities.keys()
     looked_up = {scan.node: column_ids(scan.predicate) for scan in plan.scans if scan.node in taken}
-    return ReplayedLink(
+    return ReplayedBinding(
         graph=kept,
         node=item.node,
         scans=restricted(job, graph, replay.restrictions, parent, kept, looked_up),

@@ -9,8 +9,8 @@ from predtrace.errors import PredTraceError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.lineage.modes.from_sources import SourceMode
-from predtrace.lineage.requests import linked_requests
-from predtrace.lineage.stored_results import missing_intermediates, stored_links
+from predtrace.lineage.requests import bound_requests
+from predtrace.lineage.stored_results import missing_intermediates, stored_bindings
 from predtrace.vocabulary import STORED
 from pushdown.graph import OperatorGraph
 
@@ -42,4 +42,4 @@ class StoredMode(SourceMode):
         self, job: Job, graph: OperatorGraph, plan: LineagePlan, folder: Path
     ) -> dict[int, ScanRequest]:
         """Requests for the scans, bound by target rows and stored rows."""
-        return linked_requests(job, graph, plan.scans, stored_links(job, plan, folder))
+        return bound_requests(job, graph, plan.scans, stored_bindings(job, plan, folder))
