@@ -94,8 +94,8 @@ def test_no_plan_node_is_both_translated_and_refused() -> None:
 
 
 TRAITS = {
-    "compared", "equalities", "estimate", "expressions", "inputs", "keeps_apart", "made_of",
-    "needs", "output", "padded", "pins", "pruned", "repeats", "with_inputs",
+    "compared", "equalities", "estimate", "expressions", "inputs", "keeps_apart", "keeps_order",
+    "made_of", "needs", "output", "padded", "pins", "pruned", "repeats", "with_inputs",
 }  # fmt: skip
 
 

@@ -134,6 +134,11 @@ class OperatorBase(
         This concerns columns that the output has under the same ids.
         """
 
+    @property
+    @abstractmethod
+    def keeps_order(self) -> bool:
+        """Whether its rows come in the order of its input's."""
+
     @abstractmethod
     def pins(self, *inputs: Columns) -> Ids:
         """The output columns that usually must be pinned for precise pushdown."""

@@ -142,6 +142,11 @@ class GroupBy(OneInput, frozen=True, tag=True, kw_only=True):
         """None: a group is made of its rows."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """The keys."""
         return frozenset(key.column.id for key in self.keys)

@@ -37,6 +37,11 @@ class Matching(TwoInputs, frozen=True, kw_only=True):
         """It is a function of its rows."""
         return Repeats.ALWAYS
 
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """What the condition reads."""
         return column_ids(self.condition)

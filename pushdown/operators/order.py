@@ -52,6 +52,11 @@ class Sort(SameColumns, frozen=True, tag=True, kw_only=True):
         """None: a row is its input's row."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """It makes an order of its own."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -102,6 +107,11 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
     def padded(self) -> tuple[int, ...]:
         """None: a row is its input's row."""
         return ()
+
+    @property
+    def keeps_order(self) -> bool:
+        """It leaves rows out."""
+        return True
 
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows: others may be equal in part."""
@@ -156,6 +166,11 @@ class Sample(SameColumns, frozen=True, tag=True, kw_only=True):
     def padded(self) -> tuple[int, ...]:
         """None: a row is its input's row."""
         return ()
+
+    @property
+    def keeps_order(self) -> bool:
+        """It draws row by row."""
+        return True
 
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows: others may be equal in part."""

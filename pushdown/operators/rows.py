@@ -61,6 +61,11 @@ class Filter(SameColumns, frozen=True, tag=True, kw_only=True):
         """None: a row is made of its input's row."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """It reads row by row."""
+        return True
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -120,6 +125,11 @@ class RowTransform(OneInput, frozen=True, tag=True, kw_only=True):
         """None: a row is made of its input's row."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """It reads row by row."""
+        return True
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -164,6 +174,11 @@ class Distinct(SameColumns, frozen=True, tag=True, kw_only=True):
     def padded(self) -> tuple[int, ...]:
         """None: a row stands for its equals."""
         return ()
+
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
 
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows."""

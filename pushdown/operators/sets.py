@@ -86,6 +86,11 @@ class Union_(OperatorBase, frozen=True, tag="Union", kw_only=True):
         """None: its columns are its own."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()
@@ -150,6 +155,11 @@ class Intersect(TwoInputs, frozen=True, tag=True, kw_only=True):
         """None: its columns are its own."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows."""
         return ids_of(self.columns)
@@ -213,6 +223,11 @@ class Except(TwoInputs, frozen=True, tag=True, kw_only=True):
     def padded(self) -> tuple[int, ...]:
         """None: a row is a left one."""
         return ()
+
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
 
     def pins(self, *inputs: Columns) -> Ids:
         """Its whole rows."""

@@ -60,6 +60,11 @@ class Scan(Leaf, frozen=True, tag=True, kw_only=True):
         """There is no input."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """There is none to keep."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing: any predicate selects rows of a source."""
         return frozenset()
@@ -111,6 +116,11 @@ class OneRow(Leaf, frozen=True, tag=True, kw_only=True):
     def keeps_apart(self) -> tuple[int, ...]:
         """There is no input."""
         return ()
+
+    @property
+    def keeps_order(self) -> bool:
+        """There is none to keep."""
+        return False
 
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing: there are no columns."""

@@ -176,6 +176,11 @@ class ScalarSubquery(TwoInputs, frozen=True, tag=True, kw_only=True):
         """None: the value has a column of its own."""
         return ()
 
+    @property
+    def keeps_order(self) -> bool:
+        """Its rows come in no order."""
+        return False
+
     def pins(self, *inputs: Columns) -> Ids:
         """Nothing."""
         return frozenset()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Filter, Limit, RowTransform, Sample, Sort
+from pushdown.operators import Sort
 from symbolic import types as t
 from symbolic.expr import Column
 
@@ -72,6 +72,6 @@ def is_ordered(graph: OperatorGraph) -> bool:
         operator = graph[node]
         if isinstance(operator, Sort):
             return True
-        if not isinstance(operator, (RowTransform, Limit, Filter, Sample)):
+        if not operator.keeps_order:
             return False
         (node,) = graph.inputs(node)
