@@ -182,13 +182,18 @@ def _pinned(
     columns: frozenset[int], same_values: Collection[int], terms: Sequence[Expr]
 ) -> list[_Merge]:
     """The columns that the terms only pin, and the columns that they do not read."""
+    reading: dict[int, list[Expr]] = {}
+    asking: dict[Param, list[Expr]] = {}
+    for term in terms:
+        for read in column_ids(term):
+            reading.setdefault(read, []).append(term)
+        for param in params_of(term):
+            asking.setdefault(param, []).append(term)
     pins: dict[int, Expr] = {}
     for column in columns & frozenset(same_values):
-        reading = [term for term in terms if column in column_ids(term)]
-        others = [term for term in terms if term not in reading]
-        match reading:
+        match reading.get(column):
             case [Call(function="nullsafe_eq", args=(Column(), Param() as param)) as pin]:
-                if param not in params_of(*others):
+                if asking[param] == [pin]:
                     pins[column] = pin
     found = [_Merge(columns - column_ids(*terms))]
     if pins:

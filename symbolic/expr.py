@@ -258,6 +258,8 @@ def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 def substitute(expr: Expr, columns: Mapping[int, Expr]) -> Expr:
     """Replace columns, by id."""
+    if columns.keys().isdisjoint(column_ids(expr)):
+        return expr
     return transform(expr, lambda node: columns.get(node.id) if isinstance(node, Column) else None)
 
 
