@@ -35,7 +35,7 @@ NAIVE = Mode.naive.value
 
 
 class Engine(StrEnum):
-    """What selects the rows; auto takes duckdb where it is exact."""
+    """The engine that selects the rows; auto takes duckdb where it is exact."""
 
     auto = "auto"
     duckdb = "duckdb"
@@ -78,7 +78,7 @@ BOTH = RunAggregates.both.value
 
 
 class Fingerprint(StrEnum):
-    """What later questions compare of the sources' content: a sample, or all bytes."""
+    """The bytes of the sources that later questions compare: a sample, or all."""
 
     quick = "quick"
     full = "full"

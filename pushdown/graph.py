@@ -4,8 +4,8 @@ A node that several operators read is computed once, and each of them asks it fo
 Every read of a source has a scan of its own (SEMANTICS section 1): a CTE that SQL uses n times
 stands in the graph n times, while a frame that a program reads once and uses n times is one node.
 
-No two inputs of an operator have a column in common. What reads a node twice, as the sides of a
-self-join do, reads at least one of them through a projection that makes new columns.
+No two inputs of an operator have a column in common. An operator that reads a node twice, such as a
+self-join, reads at least one side through a projection that makes new columns.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class OperatorGraph:
     def top_down(self, node: int | None = None) -> tuple[int, ...]:
         """The nodes under (and with) a node, each once, consumers first.
 
-        Where none is shared, left inputs and all below them come before right ones.
+        If no node is shared, left inputs and all nodes below them come before right inputs.
         """
         return self._order if node is None or node == self.root else self._sorted(node)
 
     def within(self, node: int) -> tuple[int, ...]:
         """The nodes under (and with) a node down to those that are shared, which are left out.
 
-        They form a tree: each is read by one of them.
+        They form a tree: each has one consumer among them.
         """
         if not self.shared:
             return self.top_down(node)
@@ -94,7 +94,8 @@ class OperatorGraph:
         return tuple(found)
 
     def unfolded(self, node: int) -> int:
-        """How many operators are under (and with) a node if shared ones count for each use."""
+        """The number of operators under (and with) a node if shared operators count for each
+        use."""
         sizes: dict[int, int] = {}
         for below in self.bottom_up(node):
             sizes[below] = 1 + sum(sizes[child] for child in self.inputs(below))

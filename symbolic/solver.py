@@ -30,7 +30,7 @@ class Verdict(Enum):
 
 
 class Spent(msgspec.Struct):
-    """What the solver has done in this process: questions answered, seconds in Z3."""
+    """The solver's work in this process: questions answered, and seconds in Z3."""
 
     questions: int = 0
     seconds: float = 0.0

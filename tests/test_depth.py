@@ -1,4 +1,4 @@
-"""Deep pipelines are traced like others, and what is too deep is refused in one line."""
+"""Deep pipelines are traced like others; pipelines that are too deep are refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The row-id index: its answers are those of other modes, both ways, and nothing is half done."""
+"""The row-id index: its answers equal other modes' in both directions, and writes are atomic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What only lineage needs is kept when plans are read: every scan, against rows by hand."""
+"""Reading a plan keeps every scan, also scans that only lineage needs; truth is hand-written
+rows."""
 
 from __future__ import annotations
 

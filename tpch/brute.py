@@ -1,9 +1,9 @@
 """Brute force: take one lineage row out of its table, run the query again, look at the target.
 
-A row that the target came from makes a difference when it is gone. Not always: where the
-definition of lineage names all witnesses and one would do, it makes none (`WITNESSES`).
-It makes none either if what it adds to a sum is NULL or 0, which only the twisted data
-has; there it is enough that some of the rows tried make a difference.
+Removing a row that the target came from makes a difference, with two exceptions. If the definition
+of lineage names all witnesses and one is enough, it makes none (`WITNESSES`). It also makes none if
+the row adds NULL or 0 to a sum, which happens only in the twisted data; there it is enough that
+some of the rows tried make a difference.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ WITNESSES: Mapping[tuple[int, ScanName], str] = {
     (21, ScanName("lineitem", 2)): _EXISTS,
     (22, ScanName("customer", 2)): _THRESHOLD,
 }  # fmt: skip
-"""Scans of which a lineage row may make no difference alone, and why."""
+"""Scans in which a single lineage row may make no difference, with the reason."""
 
 _FEW = 3
 
 
 class Removal(NamedTuple):
-    """How many lineage rows of a scan were taken out one by one, and how many mattered."""
+    """The number of lineage rows of a scan that were removed one by one, and how many mattered."""
 
     scan: ScanName
     tried: int

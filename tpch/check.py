@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 PRECISE = "precise"
 ENGINES = ("duckdb", "spark")
 COMPACTED = "compacted"
-"""Asked as `stored`, after `predtrace build` has made the stored intermediates smaller."""
+"""Mode `stored`, asked after `predtrace build` compacted the stored intermediate results."""
 INEXACT = ("refined", "naive")
-"""The modes whose answers may hold rows that are no lineage."""
+"""The modes whose answers may have rows that are not lineage."""
 
 
 class ScanCheck(msgspec.Struct, frozen=True):
@@ -96,10 +96,10 @@ class AnswerCheck(msgspec.Struct, frozen=True):
 
 
 class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out about one query.
+    """The results for one query.
 
-    `inference_seconds` leaves out reading Spark's plan. `intermediates` and `stored_bytes`
-    are those of the minimal reading of min and max, as the paper has them.
+    `inference_seconds` leaves out reading Spark's plan. `intermediates` and `stored_bytes` are for
+    the minimal reading of min and max, as in the paper.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""What the harness's commands share: options, query numbers, data, progress, the session."""
+"""The common parts of the harness's commands: options, query numbers, data, progress, session."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The row-id index of each query's job: its answers, its size, what it takes to build and to ask.
+"""The row-id index of each query's job: its answers, its size, and the time to build and ask it.
 
-For each job: run the query on DuckDB and build the index, in turns; ask both ways, warm;
-compare the ids with another mode's, and what is reached forward with the inverse of what is
-traced backward. The index's bytes stand beside those of the same pairs as plain int32 columns
-(sorted, both ways, as row-id lists in SmokedDuck are) under zstd.
+For each job: run the query on DuckDB and build the index, in turns. Ask in both directions, warm.
+Compare the ids with another mode's, and forward answers with the inverse of backward answers. The
+index's bytes stand beside those of the same pairs as plain int32 columns (sorted, both ways, as
+row-id lists in SmokedDuck are) under zstd.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tpch.data import TABLES, table_path
 from tpch.queries import read_query
 
 JOBS_FILE = "tpch-jobs.json"
-"""In a store: which job is which query's."""
+"""The file in a store that names the job of each query."""
 
 ROUNDS = 5
 REACHED_ROWS = 40
@@ -39,7 +39,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class IndexCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found out about one query's index.
+    """The results for one query's index.
 
     `links` counts pairs of output and source rows over all scans, `zstd_bytes` what they
     take as int32 columns, both ways. Times are the best of several rounds. `ids_ms` is the

@@ -1,7 +1,7 @@
 """The same TPC-H rows as other Parquet: sorted or not, in one file or many, with bloom filters.
 
-What a question for few rows need not read depends on how the sources lie. A layout is a data
-folder like the others (see `tpch.data`), so that everything runs on it as it does on them.
+The layout of the sources decides what a question for few rows need not read. A layout is a data
+folder like any other (see `tpch.data`), so everything runs on it in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROW_GROUP = 122_880
 _FILES = 16
 _LARGE = ("part", "partsupp", "customer", "orders", "lineitem")
 _VERSION = 1
-"""To be raised when a layout comes out otherwise than before."""
+"""Raise this when the contents of a layout change."""
 # A mix of the row's number: neighbours come apart, and every run gives the same order.
 _MIXED = "(file_row_number + 1) * 2654435761 % 4294967296"
 
@@ -29,8 +29,8 @@ _MIXED = "(file_row_number + 1) * 2654435761 % 4294967296"
 class Layout(NamedTuple):
     """How tables are written. Rows come in the order of their keys unless they are `mixed`.
 
-    `files` is in how many a large table is cut; `filters` says that every column has bloom
-    filters; `partitions` are the columns of a table that are in its folders' names.
+    `files` is the number of files of a large table. `filters` says that every column has bloom
+    filters. `partitions` are the columns of a table that are in its folders' names.
     """
 
     meaning: str

@@ -1,4 +1,4 @@
-"""What the PredTrace paper reports about TPC-H: the figures that `check` prints ours beside.
+"""The PredTrace paper's figures for TPC-H, which `check` prints beside ours.
 
 Section 7: the intermediate results kept per query, their size at scale factor 1, the time
 that inference takes, and the mean rate of false positives without them
@@ -21,7 +21,7 @@ _TWO = {10, 20}
 
 
 def intermediates(number: int) -> int:
-    """How many intermediate results the paper keeps for a query."""
+    """The number of intermediate results that the paper keeps for a query."""
     if number in _NONE:
         return 0
     return 2 if number in _TWO else 1

@@ -1,4 +1,4 @@
-"""How the results of a check are shown: a table for people, JSON for machines."""
+"""The report of a check: a table for people, JSON for machines."""
 
 from __future__ import annotations
 

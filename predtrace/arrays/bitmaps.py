@@ -57,7 +57,7 @@ def runs(lo: Ints, hi: Ints, shape: Shape) -> Runs | None:
 
 
 def _marked(starts: Ints, stops: Ints, size: int) -> Flags:
-    """Which cells are in any of the runs: one after the other, as far as all runs are short."""
+    """The cells that are in any of the runs; short runs are marked cell by cell."""
     marked = np.zeros(size, np.bool_)
     for _ in range(_SHORT):
         marked[starts] = True
@@ -94,7 +94,7 @@ def _borders(marked: Flags, shape: Shape) -> Runs:
 
 
 def _aligned(begins: Flags, axis: int) -> int:
-    """How many runs begin where the next line on an axis has one begin: what may be joined."""
+    """The number of runs that begin where a run of the next line begins: these may be joined."""
     ahead, behind = [slice(None)] * begins.ndim, [slice(None)] * begins.ndim
     ahead[axis], behind[axis] = slice(1, None), slice(None, -1)
     return int(np.count_nonzero(begins[tuple(ahead)] & begins[tuple(behind)]))

@@ -139,7 +139,8 @@ def position_variable(call: Call) -> int | None:
 
 
 def inputs(call: Call) -> Iterator[Expr]:
-    """What a call's cells may come from: its arguments, and what its lambdas capture."""
+    """The expressions that a call's cells may come from: its arguments, and its lambdas'
+    captures."""
     for arg in call.args:
         if isinstance(arg, Lambda):
             index = position_variable(call) if arg is call.args[-1] else None

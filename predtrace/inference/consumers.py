@@ -21,7 +21,7 @@ Their number may double at the next shared node.
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What one consumer asks for: the rows that `predicate` selects for bound rows of `binding`.
+    """A consumer's request: the rows that `predicate` selects for bound rows of `binding`.
 
     The predicate has params of binding 0 until it is recorded. `lost` is the reason why precision
     was lost above the node; empty if it was not. `witnessed` says that every bound row has such a
@@ -37,8 +37,8 @@ class Asked(msgspec.Struct, frozen=True):
 def merged(asked: Iterable[Asked]) -> tuple[Asked, ...]:
     """The predicates without those that imply another one of the same binding, and without FALSE.
 
-    A predicate implies another if it has all of its terms. The other one then selects all of its
-    rows, so that it no longer matters whether they were asked for precisely.
+    A predicate implies another predicate if it has all of the other's terms. The other predicate
+    then selects all of its rows, so its own precision no longer matters.
     """
     found = tuple(asked)
     kept: list[Asked] = []
@@ -71,14 +71,16 @@ def common_terms(predicates: Sequence[Expr]) -> Expr:
 
 
 def alternatives(predicates: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Predicates that together select all that the given ones do; more rows if those are many."""
+    """Predicates that together select at least the rows of the given ones; more rows if those are
+    many."""
     asked = (Asked(0, predicate, "", witnessed=False) for predicate in predicates)
     found = tuple(one.predicate for one in merged(asked))
     return found if len(found) <= MOST_KEPT_APART else (common_terms(found),)
 
 
 def any_of(predicates: Sequence[Expr]) -> Expr:
-    """One predicate that selects all that the given ones do; more rows if they are many."""
+    """One predicate that selects at least the rows of the given ones; more rows if they are
+    many."""
     found = alternatives(predicates)
     shared = common_terms(found)
     known = set(conjuncts(shared))

@@ -68,7 +68,8 @@ class IntermediateChooser:
         return None
 
     def choose_at(self, node: int, above: Sequence[Expr]) -> Choice | None:
-        """What to keep of a node that several predicates look up; None if it has no columns."""
+        """The columns to keep of a node that several predicates look up; None if it has no
+        columns."""
         if not self._graph.output(node):
             return None
         # Not simplified: each column that one of them reads is kept.

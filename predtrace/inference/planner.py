@@ -136,7 +136,7 @@ class _Inference:
         return [self._store(choice, asked, why)]
 
     def _merged(self, node: int) -> tuple[Asked, ...]:
-        """What is asked of a node, without predicates whose rows another one selects."""
+        """The requests to a node, without predicates whose rows another predicate selects."""
         asked = merged(self._asked[node])
         everything = [one for one in asked if one.predicate == TRUE and self._contributes(one)]
         precise_first = sorted(everything, key=lambda one: bool(one.lost))

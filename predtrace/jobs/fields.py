@@ -1,4 +1,4 @@
-"""How each kind of struct field is written to JSON and read back, derived from its annotation.
+"""Codecs for struct fields, derived from their annotations: to JSON and back.
 
 Expressions and data types are *nodes*: a field stores a node as its index in the file's flat node
 list. All other structs are written in place. Reading checks every value against the annotation, so

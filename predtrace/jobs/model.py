@@ -113,7 +113,7 @@ class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):
-    """Where intermediate `binding` of the plan for `aggregates` lies.
+    """The stored result for intermediate `binding` of the plan for `aggregates`.
 
     Plans share one stored table where they keep the same operator's output.
     """

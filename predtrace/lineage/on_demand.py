@@ -16,7 +16,7 @@ from pushdown.operators import Operator, Scan
 from pushdown.unfolding import Unfolded, unfold
 
 MOST_REFINED = 200
-"""So many operators a graph may unfold to if it is to be refined."""
+"""The most operators that a graph may unfold to if it is refined."""
 
 
 def naive_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
@@ -34,12 +34,12 @@ def replays_of_plan(job: Job, plan: LineagePlan) -> dict[int, tuple[Replay, ...]
 
 
 def refinement(job: Job, aggregates: str) -> RefinedPlan:
-    """How to refine the lineage of the job's targets, in terms of the `unfolded` graph."""
+    """The refinement of the lineage of the job's targets, in terms of the `unfolded` graph."""
     return _inferred_refinement(job.graph, job.root, aggregates, scan_rows(job))
 
 
 def refined_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
-    """What refining promises for every scan of the job's graph."""
+    """The predicates and labels that refinement gives every scan of the job's graph."""
     original = unfolded(job.graph, job.root).original
     found: dict[int, ScanLineage] = {}
     for scan in refinement(job, aggregates).scans:
@@ -50,7 +50,7 @@ def refined_scans(job: Job, aggregates: str) -> tuple[ScanLineage, ...]:
 
 
 def unrefinable(graph: OperatorGraph) -> str:
-    """Why the graph is not refined; empty if it is."""
+    """The reason why the graph is not refined; empty if it is."""
     if graph.shared and graph.unfolded(graph.root) > MOST_REFINED:
         return (
             "refining follows what several operators read once for each of them, here more than "

@@ -58,7 +58,7 @@ class SourceRows:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Where the source lies, as the job recorded it."""
+        """The paths of the source, as the job recorded them."""
         return self._source.roots
 
     @property

@@ -59,7 +59,7 @@ class Guesses(Protocol):
         """The share of rows for which a condition is true."""
 
     def groups(self, rows: float, keys: Sequence[Expr]) -> float:
-        """How many groups so many rows have."""
+        """The number of groups of so many rows."""
 
 
 class _OperatorMeta(msgspec.StructMeta, ABCMeta):

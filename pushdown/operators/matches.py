@@ -1,4 +1,4 @@
-"""What operators over a left and a right input have in common: which rows match."""
+"""The base of operators that match rows of a left and a right input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order, how many rows of it, and samples."""
+"""Sorts, limits and samples."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def repeats(self) -> Repeats:
-        """Where no rows that differ tie at its cut."""
+        """If no different rows tie at its cut."""
         return Repeats.BY_DATA
 
     @property

@@ -195,5 +195,5 @@ class Distinct(SameColumns, frozen=True, tag=True, kw_only=True):
 
 
 def renames(assignments: Iterable[Assignment]) -> tuple[Expr, ...]:
-    """That columns which are passed on or renamed equal what they are made of."""
+    """Equalities between columns that are passed on or renamed and their sources."""
     return tuple(same(a.column, a.value) for a in assignments if isinstance(a.value, Column))

@@ -78,7 +78,7 @@ class Union_(OperatorBase, frozen=True, tag="Union", kw_only=True):
 
     @property
     def keeps_apart(self) -> tuple[int, ...]:
-        """Which branch a row is from is not told."""
+        """None: a row does not show which branch it is from."""
         return ()
 
     @property

@@ -50,7 +50,7 @@ class Proof(Enum):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """How predicates move through one operator class.
+    """The rule by which predicates move through one operator class.
 
     `propose(operator, above, context)` gives, for each input, candidate predicates for the
     predicate above, simplest first. They are proposals: the solver decides.

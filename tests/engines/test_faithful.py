@@ -1,4 +1,4 @@
-"""What DuckDB declares faithful, measured against Spark on boundary values."""
+"""Functions that DuckDB declares exact, measured against Spark on boundary values."""
 
 from __future__ import annotations
 

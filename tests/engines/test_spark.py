@@ -1,4 +1,4 @@
-"""What only the Spark engine does: sources without row numbers, sessions of its own."""
+"""Abilities of the Spark engine alone: sources without row numbers, sessions of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Narrowed replays broken on purpose: what is cut where it must not be is noticed."""
+"""Narrowed replays broken on purpose: a wrong restriction is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule for replays: who has a say in its output, what is sufficient below a predicate."""
+"""Every rule for replays: the influencing rows, and the sufficient predicates below a predicate."""
 
 from __future__ import annotations
 

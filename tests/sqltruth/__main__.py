@@ -93,7 +93,7 @@ def shrink(seed: int) -> None:
 
 @contextmanager
 def working() -> Iterator[tuple[SparkSession, Path]]:
-    """A session and a folder, in memory where that can be had."""
+    """A session and a folder, in memory if possible."""
     spark = start()
     # Statements that Spark does not accept are counted, not logged.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""What came of a statement."""
+"""The outcome of a statement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.sqltruth.values import row_key
 
 @dataclass
 class Outcome:
-    """What came of one seed. `findings` are what is wrong."""
+    """The outcome of one seed; `findings` are the problems."""
 
     seed: int
     text: str
@@ -44,7 +44,7 @@ class Outcome:
         self.refusals[f"{where}: {type(refusal).__name__}: {first_line(refusal)}"] += 1
 
     def found(self, kind: str, **facts: Any) -> None:
-        """Note what is wrong: the first of its kind in each mode."""
+        """Note a problem: the first of its kind in each mode."""
         if not any(
             old["kind"] == kind and old.get("where") == facts.get("where") for old in self.findings
         ):

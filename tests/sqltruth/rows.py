@@ -1,4 +1,4 @@
-"""Rows with the source rows behind them, and what is done to sets of them."""
+"""Rows with the source rows behind them, and operations on sets of such rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many random examples of a test compared something, and how many did not."""
+"""Counts how many random examples of a test compared something, and how many did not."""
 
 from __future__ import annotations
 

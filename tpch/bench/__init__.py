@@ -1,5 +1,5 @@
-"""What lineage costs beside the alternatives: systems that answer, their times, a report.
+"""The benchmark of lineage against the alternatives: systems, their times, a report.
 
-Systems (`systems`) are asked the same questions in one process and in turns; whatever they
-answer is compared as sets before any time counts.
+Systems (`systems`) are asked the same questions in one process and in turns. Their answers are
+compared as sets before any time counts.
 """

@@ -1,4 +1,4 @@
-"""What a run of the benchmark measured, as it is written to JSON; times are seconds."""
+"""The figures of a benchmark run, in the form written to JSON; times are seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEASURES = {
     HEAD: "the first 20 rows of the scan with most, one target",
     FORWARD: "output rows that one source row reaches, of every scan",
 }
-"""What is timed."""
+"""The timed measures."""
 
 
 class Times(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ class QueryFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run can be continued with: the same of all this."""
+    """The settings of a run; a run is only continued with the same settings."""
 
     scale: float
     twisted: bool = False

@@ -1,11 +1,11 @@
 """Perm's rewriting: an operator graph that gives source row numbers beside its output.
 
-Every output row comes once for each combination of source rows that it is made of, NULL where
-a scan contributes nothing (Glavic and Alonso 2009, Perm). What combines single rows passes
-numbers on; groups, and what else forgets which rows it was made of, are computed as they stand
-and joined back to their rewritten input. Subqueries are joins in the graph already. What counts
-as lineage is said in docs/semantics.md, section 2: a min or max draws on the rows that attain
-it, an anti join's inner side contributes nothing.
+Every output row comes once for each combination of source rows that it is made of, with NULL if a
+scan contributes nothing (Glavic and Alonso 2009, Perm). Operators that combine single rows pass
+numbers on. Groups, and other operators that forget the rows they were made of, are computed
+unchanged and joined back to their rewritten input. Subqueries are already joins in the graph.
+Section 2 of docs/semantics.md defines lineage: a min or max comes from the rows that attain it, and
+an anti join's inner side contributes nothing.
 """
 
 from __future__ import annotations
@@ -302,4 +302,4 @@ RULES: dict[type[Operator], Callable[[Rewriter, Any, Names], Carried]] = {
     Sort: _same_rows,
     Limit: _limit,
 }
-"""Operator class to how it is rewritten."""
+"""Operator class: its rewriting."""

@@ -1,4 +1,4 @@
-"""A run of the benchmark: query after query, kept in a file, to be continued."""
+"""A run of the benchmark: query after query, kept in a file so that it can be continued."""
 
 from __future__ import annotations
 

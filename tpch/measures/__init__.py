@@ -1,5 +1,5 @@
-"""What lineage costs apart from questions: inference, overhead of runs, starting, growth.
+"""The costs of lineage other than questions: inference, overhead of runs, startup, growth.
 
-Each measure is a record of entries that are written as they come, so that a run that was cut
-goes on where it was; times are seconds in all rounds, shown as medians with their spread.
+Each measure is a record of entries that are written one by one, so an interrupted run can continue.
+Times are seconds in all rounds, shown as medians with their spread.
 """

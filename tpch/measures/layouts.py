@@ -1,4 +1,4 @@
-"""What the layout of the sources is worth to a question: the same job over the same rows.
+"""The effect of the sources' layout on a question: the same job over the same rows.
 
 For each layout the query runs on Spark once, with its intermediates stored. Then DuckDB is asked
 in turns, warm: the query itself over the layout's files, the row ids of one target and its full

@@ -1,9 +1,9 @@
 """What lineage adds to a run on Spark: plain and stored runs in turns, in one session.
 
-The plain run writes the query's result as Parquet, as a stored run does; what is compared is
-the time until the result is there. With ``keep="late"`` the intermediates are stored after that,
-before the next run begins. The JVM collects its garbage before each run, so that none pays for
-the one before it.
+The plain run writes the query's result as Parquet, as a stored run does. The time until the result
+is written is compared. With ``keep="late"`` the intermediate results are stored after that, before
+the next run begins. The JVM collects its garbage before each run, so that no run pays for the
+previous one.
 """
 
 from __future__ import annotations

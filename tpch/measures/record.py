@@ -1,4 +1,4 @@
-"""A record of measurements: what was measured where and how, entry by entry."""
+"""A record of measurements, entry by entry, with the machine and the settings."""
 
 from __future__ import annotations
 

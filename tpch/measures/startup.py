@@ -1,4 +1,4 @@
-"""What a fresh process takes: importing, the command line's help, a job's first question.
+"""The time of fresh processes: importing, the command line's help, a job's first question.
 
 Each round starts processes of its own, one after the other: once with the files in the operating
 system's cache, where the process alone is cold, and once with the job's and the sources' files

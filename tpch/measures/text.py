@@ -1,4 +1,4 @@
-"""How measurements are written: medians with their spread, and what is beyond a bound."""
+"""Texts of measurements: medians with their spread, and bounds that hold or are missed."""
 
 from __future__ import annotations
 

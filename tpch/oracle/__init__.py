@@ -1,4 +1,4 @@
-"""What the lineage of the 22 queries is: SQL written by hand, not derived by any rule.
+"""The lineage of the 22 queries as hand-written SQL, not derived by any rule.
 
 Each ``qNN.sql`` gives the lineage of every output row by the definition of precise
 lineage (docs/semantics.md, section 2) in DuckDB's dialect. Its sections, in order:

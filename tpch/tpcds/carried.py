@@ -1,9 +1,9 @@
-"""What the lineage is, from a query's text alone: row numbers carried along, in DuckDB.
+"""Lineage from a query's text alone: row numbers carried along, in DuckDB.
 
-For a query without subqueries, over joins of tables: it is written again to give, instead of
-its aggregates, the numbers of the rows that are joined, beside the values of its group's keys.
-Neither Spark nor the engine's own reading of plans has a part in that. Queries of other shapes,
-or whose output does not hold their group's keys, have no such truth.
+A query without subqueries, over joins of tables, is rewritten: instead of its aggregates it gives
+the numbers of the joined rows, beside the values of its group's keys. Neither Spark nor predtrace's
+reading of plans takes part in that. Queries of other shapes, or whose output does not hold their
+group's keys, have no such truth.
 """
 
 from __future__ import annotations

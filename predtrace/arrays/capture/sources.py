@@ -161,7 +161,7 @@ def _boxes(cells: Ids, ours: npt.NDArray[np.bool_], in_shape: Shape) -> LineageT
 
 
 def _segments(cells: Ids, ours: npt.NDArray[np.bool_], axis: int) -> tuple[Ids, Ids]:
-    """Where the segments of an output axis start, and each one's step of every input index."""
+    """The starts of the segments of an output axis, and the step of every input index in each."""
     size, q = ours.shape[axis], len(cells)
     if size <= 1:
         return np.zeros(size, np.int64), np.zeros((size, q), np.int64)

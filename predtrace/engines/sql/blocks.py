@@ -26,7 +26,7 @@ from pushdown.operators import Operator, Scan
 from symbolic.expr import Column, Expr, conjuncts
 
 MOST_UNFOLDED = 5_000
-"""So many operators a query may come to, where CTEs are copied to where they are read."""
+"""The most operators of a query in an engine that copies CTEs to every place that reads them."""
 FILLER = "filler"
 """The only column of a query for a node without columns: rows in SQL need a column."""
 
@@ -52,7 +52,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class _Common(msgspec.Struct, frozen=True):
-    """What several operators read: its query, and the sort order that its rows come in."""
+    """A node with several consumers: its query, and the sort order of its rows."""
 
     query: exp.Select
     order: tuple[exp.Ordered, ...]
@@ -115,7 +115,7 @@ class Planner:
         return Block(exp.Select().from_(table, copy=False), order=order)
 
     def _made_common(self, node: int, block: Block) -> _Common:
-        """A block as a CTE, which has the values beside its columns that its rows are sorted by."""
+        """A block as a CTE; besides its columns it has the values by which its rows are sorted."""
         names = [f"o{node}_{place}" for place in range(len(block.order))]
         keys = zip(block.order, names, strict=True)
         values = [exp.alias_(key.this.copy(), name, copy=False) for key, name in keys]

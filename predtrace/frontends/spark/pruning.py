@@ -1,9 +1,9 @@
-"""What means nothing in an analyzed plan, dropped from it: above all results that nothing reads.
+"""Drops parts of an analyzed plan that mean nothing, above all results that nothing reads.
 
-The definition of lineage is read on the plan without computed columns that nothing above
-reads (docs/semantics.md, section 2). It comes before subqueries become operators: a column
-takes the subqueries of its expression along, while a join that the query has stays.
-Catalyst's own ColumnPruning is not used: it puts projections above nearly every operator.
+The definition of lineage is read on the plan without computed columns that nothing above reads
+(docs/semantics.md, section 2). Pruning comes before subqueries become operators: a dropped column
+takes the subqueries of its expression along, while the joins of the query stay. Catalyst's own
+ColumnPruning is not used: it puts projections above nearly every operator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 def prune(plan: JavaObject, builder: Builder) -> JavaObject:
     """The plan without aggregates and subqueries that nothing reads; its output stays.
 
-    Nodes that mean nothing are dropped before. The plan itself is given back if it has neither.
+    Nodes that mean nothing are dropped first. Returns the plan itself if it has neither.
     """
     tree = _Pruned(read_tree(plan), None, builder)
     if tree.holds_dropped:
@@ -38,7 +38,7 @@ def prune(plan: JavaObject, builder: Builder) -> JavaObject:
 
 @dataclass(eq=False)
 class _Reads:
-    """What is left of a node: its expressions by field, those it drops, and all of them."""
+    """The expressions of a node: the remaining ones by field, the dropped ones, and all of them."""
 
     roots: dict[str, Node | tuple[Node, ...]]
     given: dict[str, Node | tuple[Node, ...]]
@@ -46,7 +46,7 @@ class _Reads:
 
     @cached_property
     def expressions(self) -> tuple[Node, ...]:
-        """The expressions that are left."""
+        """The remaining expressions."""
         found = (one if isinstance(one, tuple) else (one,) for one in self.roots.values())
         return tuple(expr for several in found for expr in several)
 
@@ -86,7 +86,7 @@ class _Pruned:
         return here or any(one.holds_dropped for one in inner)
 
     def without_dropped(self) -> JavaObject:
-        """The plan without nodes to drop, and otherwise as it was."""
+        """The plan without the nodes to drop, otherwise unchanged."""
         made: dict[Node, JavaObject] = {}
         for node in reversed(self._order):
             below = [made[child] for child in node.children]

@@ -1,4 +1,4 @@
-"""What ProvRC is compared with: files of other formats, and DuckDB on the same pairs."""
+"""The baselines of ProvRC: files of other formats, and DuckDB on the same pairs."""
 
 from __future__ import annotations
 

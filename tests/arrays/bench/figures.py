@@ -1,4 +1,4 @@
-"""What a run of the benchmark measured, as it is written to JSON; times are seconds."""
+"""The figures of a benchmark run, in the form written to JSON; times are seconds."""
 
 from __future__ import annotations
 

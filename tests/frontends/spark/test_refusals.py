@@ -1,4 +1,4 @@
-"""What cannot be traced is refused by name, with its place and a way out."""
+"""Pipelines that cannot be traced are refused by name, with the place and a way out."""
 
 from __future__ import annotations
 

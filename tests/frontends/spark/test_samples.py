@@ -1,4 +1,4 @@
-"""Samples: which rows were drawn is told by what the output adds up, never by drawing again."""
+"""Samples: sums in the output tell which rows were drawn; nothing is ever drawn again."""
 
 from __future__ import annotations
 

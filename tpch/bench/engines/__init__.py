@@ -1,4 +1,4 @@
-"""What runs the systems' queries: DuckDB in this process, or a Spark session."""
+"""The engines that run the systems' queries: DuckDB in this process, or a Spark session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPENERS: dict[str, Callable[[Path, str], AbstractContextManager[Engine]]] = {
     "duckdb": duckdb_over,
     "spark": spark_over,
 }
-"""Engine to what opens it over a data folder, with Spark's master."""
+"""Engine: the function that opens it over a data folder, with Spark's master."""
 
 
 def open_engine(name: str, folder: Path, master: str) -> AbstractContextManager[Engine]:

@@ -1,4 +1,4 @@
-"""What the systems ask of an engine."""
+"""The interface between systems and an engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpch.errors import TpchError
 
 
 class OutOfTimeError(TpchError):
-    """What was asked took too long, and was given up."""
+    """A request took too long, and was given up."""
 
 
 class Engine(Protocol):
@@ -33,10 +33,10 @@ class Engine(Protocol):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What predtrace's calls take to work on this engine."""
+        """The options that make predtrace's calls use this engine."""
 
     def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
-        """Why it would not compute the graph as the job did; None if it does."""
+        """The reason why it would not compute the graph as the job did; None if it would."""
 
     def plain(self, text: str) -> pa.Table:
         """The result of a query in Spark's SQL over the tables."""

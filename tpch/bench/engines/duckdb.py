@@ -32,11 +32,11 @@ class DuckDBEngine:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What predtrace's calls take to work on this engine."""
+        """The options that make predtrace's calls use this engine."""
         return {"engine": self.name}
 
     def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
-        """Why it would not compute the graph as the job did; None if it does."""
+        """The reason why it would not compute the graph as the job did; None if it would."""
         found = plan_inexactness(graph, graph.root, settings)
         return None if found is None else f"DuckDB would not compute it as Spark does: {found}"
 

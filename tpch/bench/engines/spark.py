@@ -27,7 +27,7 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.crossJoin.enabled": "true",
 }
-"""What rewritten graphs take: failing casts are NULL, joins may lack a condition."""
+"""Settings for rewritten graphs: failing casts are NULL, joins may lack a condition."""
 
 
 class SparkEngine:
@@ -45,11 +45,11 @@ class SparkEngine:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What predtrace's calls take to work on this engine."""
+        """The options that make predtrace's calls use this engine."""
         return {"engine": self.name, "spark": self._spark}
 
     def inexactness(self, graph: OperatorGraph, settings: EngineSettings) -> str | None:
-        """None: what Spark computed, Spark computes again."""
+        """Always None: Spark computes again everything that Spark computed."""
         return None
 
     def plain(self, text: str) -> pa.Table:

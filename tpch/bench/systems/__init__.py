@@ -1,8 +1,8 @@
 """The systems that are asked, one instance of each for every query.
 
-All run on the same engine, over the same Parquet files, and give their answers as Arrow
-tables. Ours is asked through its public interface, in each of its modes; `QUERY` runs the
-query itself, which no lineage can be had much faster than.
+All run on the same engine, over the same Parquet files, and give their answers as Arrow tables.
+predtrace is asked through its public interface, in each of its modes. `QUERY` runs the query
+itself; few answers can be much faster.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ PAGES = "pages"
 PRECISE = ("stored", "replayed", "indexed", "perm", "trace", "panda", "eager", PAGES)
 """Systems whose answers must be the same."""
 FOREIGN = ("smokedduck",)
-"""Other people's software, asked if it is named: what it answers otherwise is not our error."""
+"""Third-party software, asked only if named: its different answers are not our errors."""
 QUERY = "query"
 ONLY = {PAGES: (ROWS,)}
-"""What is timed of systems that answer less than others."""
+"""The measures of systems that answer less than others."""
 PERM = "perm"
 
 MAKERS: dict[str, Callable[[Subject], System]] = {
@@ -43,6 +43,6 @@ MAKERS: dict[str, Callable[[Subject], System]] = {
     PAGES: Pages,
     "smokedduck": SmokedDuck,
 }
-"""System to what makes it for a query."""
+"""System: the function that makes it for a query."""
 SYSTEMS = tuple(MAKERS)
 DEFAULT = tuple(name for name in SYSTEMS if name not in FOREIGN)

@@ -1,4 +1,4 @@
-"""What a system is, and what it is asked about."""
+"""The protocol of systems, and the subject of their questions."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Subject:
 
 
 class System(Protocol):
-    """What answers questions about one query.
+    """Answers questions about one query.
 
-    Preparing a system (that is, making it) may take time once a query, as our inference does
-    once a job; it raises PredTraceError for a query that it cannot trace. `kept_bytes` is what
-    it keeps for questions to come.
+    Preparing a system (that is, making it) may take time once a query, as our inference does once a
+    job. It raises PredTraceError for a query that it cannot trace. `kept_bytes` is the size of what
+    it keeps for later questions.
     """
 
     @property
@@ -63,12 +63,12 @@ class Counting(Protocol):
     """A system whose answers may be far larger than the lineage: it counts them first."""
 
     def count(self, targets: Sequence[Row]) -> int:
-        """How many pairs of a target and a source row `ids` would give."""
+        """The number of pairs of a target and a source row that `ids` would return."""
 
 
 @runtime_checkable
 class Forward(Protocol):
-    """A system that is also asked what source rows lead to."""
+    """A system that also answers forward questions."""
 
     def reached(self, rows: Mapping[int, int]) -> dict[int, Ints]:
         """Per scan the output rows (numbers in the job's output) that one of its rows reaches."""

@@ -52,7 +52,7 @@ def _polyadd(call: Call, a1: Any, a2: Any) -> Edges:
 
 
 def _zeros(coefficients: Array) -> int:
-    """How many leading zeros numpy drops; of zeros only, the last one stays."""
+    """The number of leading zeros that numpy drops; it keeps the last of only zeros."""
     found = np.flatnonzero(coefficients)
     return int(found[0]) if len(found) else max(coefficients.size - 1, 0)
 

@@ -149,7 +149,8 @@ def _linalg_cross(call: Call, x1: Any, x2: Any, /, *, axis: int = -1) -> Edges:
 
 
 def _components(at: int | None, size: int, other: int) -> list[Piece]:
-    """Which components of a vector go into those of the product; a missing one is zero."""
+    """The components of a vector that go into each component of the product; a missing one is
+    zero."""
     if at is None:
         return [whole(size)]
     used = {

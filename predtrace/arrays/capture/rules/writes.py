@@ -74,7 +74,7 @@ class _Place(NamedTuple):
 
 
 def _box(shape: Shape, key: Any) -> list[_Place] | None:
-    """What a key of numbers and of slices without a step chooses; None for other keys."""
+    """The box that a key of numbers and slices without a step chooses; None for other keys."""
     parts = list(key) if isinstance(key, tuple) else [key]
     if not all(part is Ellipsis or _is_plain(part) for part in parts):
         return None
