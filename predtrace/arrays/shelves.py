@@ -136,7 +136,7 @@ class Folder:
             raise self._unwritable(error) from error
 
     def add(self, made: Recording, keys: Sequence[str]) -> tuple[str, ...]:
-        """Add a call to the journal, which is begun anew when it outgrows the catalogue."""
+        """Add a call to the journal, which is restarted when it outgrows the catalogue."""
         try:
             (self.path / TABLES).mkdir(parents=True, exist_ok=True)
             with sole_writer(self.path / _LOCK):
@@ -214,7 +214,7 @@ class Folder:
 
 
 class Memory:
-    """A shelf that lasts as long as the object."""
+    """A shelf in memory."""
 
     def __init__(self) -> None:
         self.ledger = Ledger(Catalogue())

@@ -186,7 +186,7 @@ def lineage(
     mode: Annotated[Mode, typer.Option(help=Mode.__doc__)] = Mode.auto,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="For jobs that were run for both.")
+        Aggregates | None, typer.Option(help="Reading of min and max, for jobs run for both.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write all lineage rows to, as Parquet.")
@@ -248,7 +248,7 @@ def index(
         typer.Option(help="Index only this table, alias or occurrence (lineitem[2]). Repeatable."),
     ] = None,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="For jobs that were run for both.")
+        Aggregates | None, typer.Option(help="Reading of min and max, for jobs run for both.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Bytes that the row numbers may take uncompressed.", min=0)
@@ -290,7 +290,7 @@ def forward(
         typer.Option(help="Number of a source row in its file, from 0. Repeatable."),
     ] = None,
     aggregates: Annotated[
-        Aggregates | None, typer.Option(help="For jobs that were run for both.")
+        Aggregates | None, typer.Option(help="Reading of min and max, for jobs run for both.")
     ] = None,
     engine: Annotated[Engine, typer.Option(help=Engine.__doc__)] = Engine.auto,
     format: FormatOption = Format.table,

@@ -115,7 +115,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 class Restriction(msgspec.Struct, frozen=True):
-    """The rows of scan `node` that a replay needs; params are those of the lookup.
+    """The rows of scan `node` that a replay needs; its params are the lookup's.
 
     Rows that satisfy `predicate` are enough if their `memberships` hold, too.
     """

@@ -174,7 +174,7 @@ _SECOND_TIME = "/second"
 
 
 def _write_timestamp(value: datetime.datetime) -> str:
-    # `fold` tells apart the two instants of the hour that clocks repeat in autumn.
+    # `fold` distinguishes the two instants of the hour that clocks repeat in autumn.
     return value.isoformat() + (_SECOND_TIME if value.fold else "")
 
 

@@ -61,7 +61,7 @@ def unrefinable(graph: OperatorGraph) -> str:
 
 @functools.lru_cache(maxsize=64)
 def unfolded(operators: tuple[Operator, ...], root: int) -> Unfolded:
-    """The graph as a tree: value sets are those of one consumer."""
+    """The graph as a tree, in which every value set belongs to one consumer."""
     return unfold(OperatorGraph(operators, root))
 
 

@@ -154,7 +154,7 @@ class Sample(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def repeats(self) -> Repeats:
-        """It draws anew."""
+        """No: it draws again."""
         return Repeats.NEVER
 
     @property

@@ -92,7 +92,7 @@ ENVELOPE = JsonEnvelope(
     format=FORMAT,
     schema=SCHEMA,
     kind="file of what was learnt of operations",
-    remedy="restore it, or remove it to learn anew",
+    remedy="restore it, or remove it to learn again",
     error=ArrayFormatError,
 )
 
@@ -165,7 +165,7 @@ class LearntHere:
         self._learnt = Learnt()
 
     def read(self) -> Learnt:
-        """What was learnt."""
+        """The learnt facts."""
         return self._learnt
 
     def change(self, learn: Learn) -> None:

@@ -48,6 +48,6 @@ RULES = (
         Family.CREATION,
         "linspace logspace geomspace",
         _linspace,
-        "the start (but for the last cell, if it is the stop) and the stop (but for the first)",
+        "the start (except in the last cell, if it is the stop) and the stop (except in the first)",
     ),
 )
