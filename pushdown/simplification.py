@@ -34,7 +34,7 @@ from symbolic.expr import (
     transform,
     walk,
 )
-from symbolic.functions import FUNCTIONS, OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST
+from symbolic.functions import OF_COMPARED, SAME_FOR_EQUALS, STRICT_TEST, row_of
 from symbolic.types import BOOLEAN, LONG, Float
 
 
@@ -152,7 +152,7 @@ class _Tests:
         return self._known[expr]
 
     def _replaced(self, expr: Expr) -> Expr:
-        if not isinstance(expr, Call) or expr.function not in FUNCTIONS:
+        if not isinstance(expr, Call) or row_of(expr.function) is None:
             return expr
         if (value := _tested(expr)) is not None:
             return self._test((expr,), value)
@@ -187,7 +187,7 @@ class _Tests:
 
 def _tested(expr: Expr) -> Expr | None:
     """The only column or param that a test reads; None if it reads several or none."""
-    if not isinstance(expr, Call) or expr.function not in FUNCTIONS or expr.type != BOOLEAN:
+    if not isinstance(expr, Call) or row_of(expr.function) is None or expr.type != BOOLEAN:
         return None
     if expr.function in _CONNECTIVES:
         return None
@@ -209,7 +209,7 @@ def _sees_no_signs(terms: Iterable[Expr], value: Expr) -> bool:
 def _propagates_null(expr: Expr) -> bool:
     # A NULL that a lambda captures need not make the result NULL.
     return all(
-        isinstance(node, Call) and FUNCTIONS[node.function].nulls.propagates
+        isinstance(node, Call) and (row := row_of(node.function)) and row.nulls.propagates
         for node in walk(expr)
         if isinstance(node, (Call, Lambda))
     )

@@ -39,7 +39,7 @@ import msgspec
 import z3
 
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable, transform
-from symbolic.functions import FUNCTIONS, OF_COMPARED, STRICT_TEST, Nulls
+from symbolic.functions import OF_COMPARED, STRICT_TEST, Nulls, is_carried, row_of
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
     Boolean,
@@ -246,7 +246,7 @@ class Encoder:
         return self._constants[label]
 
     def _uninterpreted(self, expr: Call, values: Sequence[Value]) -> Value:
-        function = FUNCTIONS.get(expr.function)
+        function = row_of(expr.function)
         propagates = expr.function.startswith(STRICT_TEST) or (
             function is not None and function.nulls.propagates
         )
@@ -259,6 +259,9 @@ class Encoder:
         if not propagates:
             terms += [v.null for v in values]
         name = f"{expr.function}:{type_name(expr.type)}"
+        if is_carried(expr.function):
+            # The same number of another type may give another result (typeof).
+            name += f" of {', '.join(type_name(arg.type) for arg in expr.args)}"
         sorts = [term.sort() for term in terms]
         signature = f"{name}({','.join(sort.name() for sort in sorts)})"
         result = sort_of(expr.type)

@@ -14,6 +14,7 @@ from typing import Any, Union
 
 import msgspec
 
+from symbolic.functions import shown
 from symbolic.types import BOOLEAN, DataType, String, type_name
 
 
@@ -324,7 +325,7 @@ def render(expr: Expr) -> str:
         case Call(function=function, args=args) if function in _INFIX and len(args) > 1:
             return f" {_INFIX[function]} ".join(_grouped(arg, function) for arg in args)
         case Call(function=function, args=args):
-            return f"{function}({', '.join(map(render, args))})"
+            return f"{shown(function)}({', '.join(map(render, args))})"
 
 
 def _grouped(expr: Expr, outer: str) -> str:

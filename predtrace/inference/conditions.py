@@ -31,7 +31,7 @@ from symbolic.expr import (
     substitute,
     walk,
 )
-from symbolic.functions import FUNCTIONS, Zeros
+from symbolic.functions import Zeros, row_of
 from symbolic.types import has_floats
 
 JOINING = (InnerJoin, SemiJoin, Filter, RowTransform, Sort)
@@ -121,5 +121,5 @@ def tells_equals_apart(term: Expr) -> bool:
 
 
 def _same_for_zeros(function: str) -> bool:
-    row = FUNCTIONS.get(function)
+    row = row_of(function)
     return row is not None and row.zeros is Zeros.SAME

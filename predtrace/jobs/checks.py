@@ -8,17 +8,35 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from predtrace.jobs.builtins import OF_FILES, may_be_carried
 from predtrace.jobs.fields import Malformed
 from predtrace.jobs.formats import lies_under, refusal
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.settings import SAVED
+from predtrace.text.spark_calls import options_of, spark_call
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, MarkJoin, Scan
 from symbolic.expr import Call, conjuncts
-from symbolic.functions import AGGREGATES
+from symbolic.functions import AGGREGATES, FUNCTIONS, carried, is_carried
 
 _MOST = 1 << 48
 """More bytes, or rows, than files have."""
+
+
+def function_problem(function: str) -> str | None:
+    """Why calls of a function cannot be answered; None if they can."""
+    if not is_carried(function):
+        return None if function in FUNCTIONS else f"there is no function {function!r}"
+    try:
+        found = carried(function)
+        assert found is not None
+        if not may_be_carried(found.name):
+            return f"there is no built-in function {found.name!r} that jobs may call by its name"
+        spark_call(found, ())
+        read = [name for name in options_of(found) if name.lower() in OF_FILES]
+        return f"the option {read[0]!r} of {found.name} reads files" if read else None
+    except ValueError as error:
+        return str(error)
 
 
 def check_record(job: Job) -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from predtrace.durable.envelope import JsonEnvelope
 from predtrace.errors import JobFormatError, StoreError
-from predtrace.jobs.checks import check_marks, check_record
+from predtrace.jobs.checks import check_marks, check_record, function_problem
 from predtrace.jobs.fields import (
     Malformed,
     child_nodes,
@@ -28,7 +28,6 @@ from predtrace.jobs.fields import (
 )
 from predtrace.jobs.model import Job
 from symbolic.expr import Call, Expr
-from symbolic.functions import FUNCTIONS
 from symbolic.types import DataType
 
 FORMAT = "predtrace job"
@@ -132,8 +131,8 @@ def _decode_body(body: Any) -> Job:
         except Malformed as error:
             raise Malformed(f"node {number}: {error}") from error
         nodes.append(node)
-        if isinstance(node, Call) and node.function not in FUNCTIONS:
-            raise Malformed(f"node {number}: there is no function {node.function!r}")
+        if isinstance(node, Call) and (problem := function_problem(node.function)):
+            raise Malformed(f"node {number}: {problem}")
     job = decode_struct(body["job"], (Job,), get)
     assert isinstance(job, Job)
     return job

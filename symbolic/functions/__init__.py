@@ -2,8 +2,8 @@
 
 It has one row per function id, in a module per family. `predtrace/engines` says how an engine
 spells a function, and where it is exact. `predtrace/frontends/spark` says how Catalyst names it.
-`tests/test_function_table.py` joins the tables. A function without a row does not exist: front ends
-refuse it by name.
+`tests/test_function_table.py` joins the tables. A function without a row is carried by its engine's
+own name (`carried`), or refused.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from symbolic.functions.base import (
     Semantics,
     Zeros,
 )
+from symbolic.functions.carried import ROW as _CARRIED
+from symbolic.functions.carried import Carried, carried, is_carried, key_of, shown
 from symbolic.functions.casts import ROWS as _CASTS
 from symbolic.functions.comparisons import ROWS as _COMPARISONS
 from symbolic.functions.dates import ROWS as _DATES
@@ -33,6 +35,7 @@ from symbolic.functions.texts import ROWS as _TEXTS
 __all__ = [
     "AGGREGATES",
     "Aggregate",
+    "Carried",
     "Combines",
     "Encoding",
     "FUNCTIONS",
@@ -45,6 +48,11 @@ __all__ = [
     "TRY_FORMS",
     "Zeros",
     "by_id",
+    "carried",
+    "is_carried",
+    "key_of",
+    "row_of",
+    "shown",
 ]
 
 _Row = TypeVar("_Row", Function, Aggregate)
@@ -65,6 +73,12 @@ def by_id(*families: Iterable[_Row]) -> dict[str, _Row]:
 
 FUNCTIONS: Mapping[str, Function] = by_id(_COMPARISONS, _NUMBERS, _CASTS, _TEXTS, _DATES, _ARRAYS)
 """Every scalar function, by id. All are deterministic: others are refused by front ends."""
+
+
+def row_of(function: str) -> Function | None:
+    """What is known of a function, carried ones included; None for an id without a row."""
+    return _CARRIED if is_carried(function) else FUNCTIONS.get(function)
+
 
 AGGREGATES: Mapping[str, Aggregate] = by_id(_AGGREGATES)
 """Every aggregate function, by id."""

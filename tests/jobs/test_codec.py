@@ -15,6 +15,7 @@ from predtrace.jobs.codec import SCHEMA, NodeWriter, decode_job, encode_job
 from predtrace.jobs.model import Job, OutputFile, OutputNumbers, OutputValue
 from pushdown.operators import Filter, MarkJoin, Scan, SemiJoin
 from symbolic.expr import TRUE, Call, Column, Expr, Literal, call
+from symbolic.functions import Carried
 from symbolic.types import BOOLEAN, LONG, STRING
 from tests.jobs.examples import (
     GRAPH,
@@ -254,6 +255,56 @@ def test_numbers_of_what_is_not_there_are_refused(file: str, column: int, messag
     changed = (msgspec.structs.replace(item, result=result), *rest)
     with pytest.raises(JobFormatError, match=message):
         decode_job(encode_job(msgspec.structs.replace(job, intermediates=changed)), "job.json")
+
+
+def with_function(function: str) -> bytes:
+    """A job's file in which a call is one of `function`."""
+    file = json.loads(encode_job(example_job()))
+    index = next(i for i, n in enumerate(file["body"]["nodes"]) if n.get("node") == "call")
+    return edited(example_job(), "nodes", index, "function", value=function)
+
+
+def test_a_carried_function_is_read_again() -> None:
+    options = (("options", '{"it\'s": "`); DROP TABLE t --"}'),)
+    for function in (Carried("soundex", "SoundEx"), Carried("to_json", "StructsToJson", options)):
+        job = decode_job(with_function(function.id), "job.json")
+        assert decode_job(encode_job(job), "job.json") == job
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (Carried("reflect", "CallMethodViaReflection").id, "no built-in function 'reflect'"),
+        (Carried("java_method", "SoundEx").id, "no built-in function 'java_method'"),
+        (Carried("try_reflect", "TryReflect").id, "no built-in function 'try_reflect'"),
+        (Carried("from_protobuf", "FromProtobuf").id, "no built-in function"),
+        (Carried("rand", "Rand").id, "no built-in function"),
+        (Carried("current_user", "CurrentUser").id, "no built-in function"),
+        (Carried("sum", "Sum").id, "no built-in function 'sum'"),
+        (Carried("explode", "Explode").id, "no built-in function"),
+        (Carried("my_function", "ScalaUDF").id, "no built-in function"),
+        (Carried("soundex('a')) --", "SoundEx").id, "no built-in function"),
+        (Carried("SOUNDEX", "SoundEx").id, "no built-in function"),
+        (Carried("default.soundex", "SoundEx").id, "no built-in function"),
+        (Carried("predtrace_total", "TryEval").id, "no built-in function"),
+        (Carried("timestampadd", "TimestampAdd", (("unit", "HOUR, now()) --"),)).id, "unit of"),
+        (Carried("timestampadd", "TimestampAdd").id, "unit of"),
+        (Carried("to_json", "StructsToJson", (("options", "[1]"),)).id, "no object of options"),
+        (Carried("to_json", "StructsToJson", (("options", "{"),)).id, "is no object of options"),
+        (
+            Carried(
+                "from_xml", "XmlToStructs", (("options", '{"rowValidationXsdPath": "/x"}'),)
+            ).id,
+            "reads files",
+        ),
+        ("carried soundex", "no carried function"),
+        ('carried {"name":"soundex"}', "no carried function"),
+        ('carried {"name":"soundex","expression":"SoundEx","parameters":[] }', "not how"),
+    ],
+)
+def test_functions_that_no_job_may_name(function: str, reason: str) -> None:
+    with pytest.raises(JobFormatError, match=reason):
+        decode_job(with_function(function), "job.json")
 
 
 def test_unknown_function_is_refused() -> None:

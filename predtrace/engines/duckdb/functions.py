@@ -26,6 +26,7 @@ from predtrace.engines.sql.compiler import (
 from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, call_inexactness
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Param, walk
+from symbolic.functions import key_of, shown
 from symbolic.types import type_name
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "make_struct": Refused(_NESTED),
     "make_map": Refused(_NESTED),
     "map_from_arrays": Refused(_NESTED),
+    "carried": Refused("it is one of Spark's that nobody has compared"),
 }
 """Every function, by id."""
 
@@ -192,7 +194,7 @@ def _node_reason(node: Expr, settings: EngineSettings) -> str | None:
         return f"{node.name} is of type {type_name(node.type)}"
     if not isinstance(node, Call):
         return None
-    why = call_inexactness(DUCKDB.get(node.function), node, settings)
+    why = call_inexactness(DUCKDB.get(key_of(node.function)), node, settings)
     if why is None:
         return None
-    return f"the function {node.function} is not evaluated exactly as in Spark: {why}"
+    return f"the function {shown(node.function)} is not evaluated exactly as in Spark: {why}"

@@ -165,5 +165,6 @@ SPARK: Mapping[str, SparkFunction] = {
     "make_struct": never_fails(spell.struct),
     "make_map": may_fail("map"),
     "map_from_arrays": may_fail("map_from_arrays"),
+    "carried": may_fail(spell.carried_call),
 }
 """Every function, by id."""

@@ -12,7 +12,9 @@ from sqlglot import exp
 from predtrace.engines.sql.compiler import literal_argument, named
 from predtrace.engines.sql.literals import number, sql_type
 from predtrace.engines.sql.zeros import normalized
+from predtrace.text.spark_calls import spark_call
 from symbolic.expr import Call, Literal
+from symbolic.functions import carried
 from symbolic.types import DayTimeInterval, Decimal, Map, Record, Timestamp
 
 if TYPE_CHECKING:
@@ -126,6 +128,13 @@ def _power_of_ten(scale: int) -> exp.Expr:
     return exp.Cast(
         this=exp.Literal.string(str(10**scale)), to=sql_type(Decimal(scale + 1, 0), "spark")
     )
+
+
+def carried_call(call: Call, args: Args) -> exp.Expr:
+    """A function by Spark's own name, with the parameters that it was made with."""
+    function = carried(call.function)
+    assert function is not None
+    return spark_call(function, args)
 
 
 def normalize_float(call: Call, args: Args) -> exp.Expr:

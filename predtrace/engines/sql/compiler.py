@@ -18,6 +18,7 @@ from predtrace.engines.base import physical_name
 from predtrace.engines.sql.literals import cast_to, sql_literal
 from predtrace.errors import EngineError
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable
+from symbolic.functions import key_of, shown
 
 if TYPE_CHECKING:
     Args = Sequence[exp.Expr]
@@ -65,10 +66,10 @@ class Compiler:
                 names = [exp.to_identifier(_variable(parameter.id)) for parameter in parameters]
                 return exp.Lambda(this=self(body), expressions=names)
             case Call(function=function, args=args):
-                spelling = self._spellings.get(function)
+                spelling = self._spellings.get(key_of(function))
                 if spelling is None:
                     raise EngineError(
-                        f"the {self.dialect} engine cannot evaluate the function {function}"
+                        f"the {self.dialect} engine cannot evaluate the function {shown(function)}"
                     )
                 compiled = [self(arg) for arg in args]
                 if isinstance(spelling, str):

@@ -22,7 +22,7 @@ from symbolic.expr import (
     disjunction,
     params_of,
 )
-from symbolic.functions import FUNCTIONS
+from symbolic.functions import row_of
 from symbolic.types import Boolean, DataType, Decimal, Float, Integer
 
 
@@ -74,7 +74,7 @@ def _filter_same(left: Expr, right: Expr, whole: Call) -> Expr:
 
 
 def _propagates_null(function: str) -> bool:
-    row = FUNCTIONS.get(function)
+    row = row_of(function)
     return row is not None and row.nulls.propagates
 
 

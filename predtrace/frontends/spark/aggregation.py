@@ -249,7 +249,7 @@ def _two_nodes(split: _Split, group_by: GroupBy, results: Sequence[Node]) -> Tra
 
     grouped = translation.add(group_by, build_groups, (group_by.input,))
     replaced = {node: each.column for node, each in split.uses.items()}
-    reader = ExpressionReader(translation.settings, {}, replaced)
+    reader = ExpressionReader(translation.settings, {}, replaced, translation.carrier)
     used: set[int] = set()
     assignments = tuple(
         assign(translation, result, reader.read(result), used) for result in results

@@ -66,8 +66,12 @@ class Builder:
 
     def blank(self, plan: JavaObject) -> JavaObject:
         """A leaf without rows that has the columns of a plan."""
-        nothing = scala_seq(self.jvm, [])
-        return self._logical.LocalRelation(plan.output(), nothing, False, self._none)
+        return self.relation(items(plan.output()))
+
+    def relation(self, attributes: Iterable[JavaObject]) -> JavaObject:
+        """A leaf without rows that has these columns."""
+        columns, nothing = scala_seq(self.jvm, attributes), scala_seq(self.jvm, [])
+        return self._logical.LocalRelation(columns, nothing, False, self._none)
 
     def dataset(self, session: JavaObject, plan: JavaObject) -> JavaObject:
         """The Dataset of a plan in a session of the JVM; nothing is run."""

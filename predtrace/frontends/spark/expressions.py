@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
+from predtrace.frontends.spark.carrying import Carrier, NotCarried, inherits
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.datatypes import data_type
@@ -24,7 +25,7 @@ from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable, conjunction, walk
-from symbolic.functions import FUNCTIONS, TRY_FORMS, Nulls
+from symbolic.functions import FUNCTIONS, TRY_FORMS, Nulls, row_of, shown
 
 Reader = Callable[["ExpressionReader", Node], Expr]
 
@@ -34,12 +35,14 @@ class ExpressionReader:
     """Reads expressions over the columns in `scope` (by Catalyst's expression id).
 
     `replaced` has the column that stands for a node: an aggregate or group key above its GroupBy,
-    or a subquery that has become an operator below.
+    or a subquery that has become an operator below. `carrier` proves functions without a row of
+    their own; without it, they are refused.
     """
 
     settings: EngineSettings
     scope: Mapping[int, Column]
     replaced: Mapping[Node, Column] = field(default_factory=dict)
+    carrier: Carrier | None = None
     _copies: dict[Node, Column] = field(default_factory=dict)
     _shared: dict[str, Expr] = field(default_factory=dict)
     _variables: dict[int, Variable] = field(default_factory=dict)
@@ -134,11 +137,40 @@ class ExpressionReader:
         """Read a runtime-replaceable function through its replacement, or refuse it."""
         if node.cls in table.UNSUPPORTED or node.cls in table.NON_DETERMINISTIC:
             raise refusal(node)
-        if "replacement" in node.fields and len(node.children) == 1:
-            return self.read(node.children[0])
-        if _is_replaceable(node):
-            return self.seen_through(node)
-        raise refusal(node)
+        try:
+            if inherits(node):
+                return self.read(node.children[0])
+            if _is_replaceable(node):
+                return self.seen_through(node)
+        except UnsupportedOperatorError:
+            if self.carrier is None:
+                raise
+        return self.carried(node)
+
+    def carried(self, node: Node) -> Expr:
+        """A function without a row, by Spark's own name for it; refused if it does not come back.
+
+        Arguments of a function that catches errors must not raise any: in questions what fails
+        is NULL, which the function may make something of.
+        """
+        if self.carrier is None:
+            raise refusal(node)
+        arguments = self.carrier.arguments(node)
+        args = tuple(self.read(argument.node) for argument in arguments)
+        if any(isinstance(arg, Literal) and isinstance(arg.type, t.Opaque) for arg in args):
+            raise refusal(node, "an argument is a constant of a type without literals")
+        for part in node.walk():
+            if part.is_subquery or part.cls in table.UNSUPPORTED:
+                raise refusal(part)
+        if not node.handle.deterministic():
+            raise refusal(node)
+        if any(part.cls == "TryEval" for part in _evaluated(node).walk()):
+            _refuse_failing(node, args)
+        try:
+            function = self.carrier.function(node, arguments)
+        except NotCarried as problem:
+            raise refusal(node, f"it cannot be called by name ({problem})") from None
+        return self.asked(node, function.id, args)
 
     def seen_through(self, node: Node) -> Expr:
         """The expression that Spark evaluates in place of a runtime-replaceable function."""
@@ -153,7 +185,31 @@ class ExpressionReader:
         return self.replaced.get(node) or self._copies.get(node)
 
 
-def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
+def _evaluated(node: Node) -> Node:
+    """What Spark evaluates in the place of an expression."""
+    return read_tree(node.handle.replacement()) if _is_replaceable(node) else node
+
+
+_NEVER_RAISES = """
+    and or not is_null is_not_null eq nullsafe_eq lt le gt ge case coalesce upper lower trim length
+    concat make_array make_struct get_field
+"""
+_TOTAL = frozenset(_NEVER_RAISES.split())
+
+
+def _refuse_failing(node: Node, args: tuple[Expr, ...]) -> None:
+    for part in (part for arg in args for part in walk(arg) if isinstance(part, Call)):
+        to_text = part.function == "cast" and isinstance(part.type, t.String)
+        if part.function not in _TOTAL and not to_text:
+            raise UnsupportedOperatorError(
+                f"{_shown_name(node)} around {shown(part.function)} cannot be traced; "
+                f"compute its arguments in a subquery of FROM{place(node.handle)}"
+            )
+
+
+def refusal(
+    node: Node, reason: str | None = None
+) -> UnsupportedOperatorError | NonDeterministicError:
     """The error for an expression that cannot be traced."""
     name = _shown_name(node)
     if node.cls in table.NON_DETERMINISTIC or not node.handle.deterministic():
@@ -161,7 +217,7 @@ def refusal(node: Node) -> UnsupportedOperatorError | NonDeterministicError:
             f"function {name} (Catalyst: {node.cls}) need not give the same value again; "
             f"compute it before, write the result to Parquet and read that{_place(node)}"
         )
-    why = table.UNSUPPORTED.get(node.cls, "it is not known to predtrace")
+    why = table.UNSUPPORTED.get(node.cls, reason or "it is not known to predtrace")
     return UnsupportedOperatorError(
         f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{_place(node)}"
     )
@@ -269,6 +325,11 @@ def _literal(_: ExpressionReader, node: Node) -> Expr:
     return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
 
 
+@_reads("RaiseError", function=None, says="NULL: a job that ran did not come to it")
+def _raise_error(reader: ExpressionReader, node: Node) -> Expr:
+    return Literal(None, value_type(node, json.loads(node.handle.dataType().json())))
+
+
 @_reads("Alias", function=None, says="its expression")
 def _alias(reader: ExpressionReader, node: Node) -> Expr:
     return reader.read(node.children[0])
@@ -355,12 +416,14 @@ def _non_nulls(reader: ExpressionReader, node: Node) -> Expr:
 def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
     value = reader.read(node.children[0])
     calls = [part for part in walk(value) if isinstance(part, Call)]
-    if all(FUNCTIONS[call.function].nulls.propagates for call in calls):
+    rows = [row_of(call.function) for call in calls]
+    if all(row is not None and row.nulls.propagates for row in rows):
         # In questions a part that fails is NULL, and so is the whole.
         return value
+    around = " and ".join(sorted({shown(call.function) for call in calls}))
     raise UnsupportedOperatorError(
-        f"try_… around {' and '.join(sorted({call.function for call in calls}))} cannot be traced; "
-        f"compute its arguments in a subquery of FROM{place(node.handle)}"
+        f"try_… around {around} cannot be traced; compute its arguments in a subquery of FROM"
+        f"{place(node.handle)}"
     )
 
 

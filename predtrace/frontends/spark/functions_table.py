@@ -215,12 +215,6 @@ UNSUPPORTED: dict[str, str] = {
     "HyperLogLogPlusPlus": "it approximates; use count(DISTINCT …)",
     "Grouping": "grouping sets are not traced yet",
     "GroupingID": "grouping sets are not traced yet",
-    "ArraySort": "its comparison may not be an order; use sort_array",
-    **dict.fromkeys(
-        ("MapFilter", "TransformKeys", "TransformValues", "MapZipWith"),
-        "functions over maps are not traced yet; use arrays",
-    ),
-    "Size": "its result for NULL depends on a setting; use array_size",
 }
 """Expression classes known to be refused, with the reason and the way out."""
 

@@ -12,6 +12,7 @@ import msgspec
 from predtrace.environment.sessions import as_active
 from predtrace.errors import EngineError
 from predtrace.frontends.spark.building import builder_in
+from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, option
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.malformed import refuse_malformed
@@ -84,10 +85,12 @@ def _read(
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
     pruned = prune(settled, builder)
+    settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
         normalizer=normalizer,
-        settings=read_settings(session.conf, session.version),
+        settings=settings,
+        carrier=Carrier(session, settings, builder),
         leaves=collect_leaves(read_tree(pruned)),
     )
     result = translate(translation, translation.normalized(pruned))

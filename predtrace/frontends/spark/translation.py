@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.building import Builder
+from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
 from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.leaves import Leaves
@@ -75,6 +76,7 @@ class Translation:
     normalizer: Normalizer
     settings: EngineSettings
     leaves: Leaves
+    carrier: Carrier
     book: SourceBook = field(default_factory=SourceBook)
     operators: list[Operator] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)
@@ -124,7 +126,7 @@ class Translation:
         scope: dict[int, Column] = {}
         for each in inputs:
             scope.update(each.scope)
-        return ExpressionReader(self.settings, scope, replaced)
+        return ExpressionReader(self.settings, scope, replaced, self.carrier)
 
     def normalized(self, plan: JavaObject) -> Node:
         """The normalised plan, as a tree."""

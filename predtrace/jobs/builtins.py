@@ -1,0 +1,76 @@
+"""Spark's built-in functions: which of them jobs may carry by name.
+
+`builtins.tsv` has a line for each. A job file that names any other function is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib.resources import files
+
+import msgspec
+
+from predtrace.text.spark_calls import SYNTAX
+
+SCALAR = "scalar"
+
+_FILES = "it reads files"
+_JAVA = "it calls any method of Java"
+_RANDOM = "it draws random numbers"
+_WINDOWS = "time windows (window, session_window) are not traced yet; group by date_trunc"
+_OF_THE_RUN = "it tells about the run, which another one need not repeat"
+_CURRENT = """
+    curdate current_catalog current_database current_date current_path current_schema current_time
+    current_timestamp current_timezone current_user localtime localtimestamp now session_user user
+    version input_file_name input_file_block_length input_file_block_start
+    monotonically_increasing_id spark_partition_id
+"""
+NEVER: Mapping[str, str] = {
+    **dict.fromkeys(("reflect", "java_method", "try_reflect"), _JAVA),
+    **dict.fromkeys(("from_protobuf", "to_protobuf", "from_avro", "to_avro"), _FILES),
+    "schema_of_avro": _FILES,
+    "aes_encrypt": _RANDOM,
+    **dict.fromkeys((f"kll_sketch_merge_{of}" for of in ("bigint", "float", "double")), _RANDOM),
+    **dict.fromkeys(("window", "session_window", "window_time"), _WINDOWS),
+    **dict.fromkeys(_CURRENT.split(), _OF_THE_RUN),
+    **dict.fromkeys(("rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"), _RANDOM),
+}
+"""Scalar functions that are never carried, with the reason."""
+
+OF_FILES = frozenset({"rowvalidationxsdpath", "avroschemaurl"})
+"""Options that name files, in lower case."""
+
+
+class Builtin(msgspec.Struct, frozen=True):
+    """A built-in function: its class (or the builder of its class), and its kind."""
+
+    name: str
+    expression: str
+    kind: str
+
+
+@functools.cache
+def builtins() -> Mapping[str, Builtin]:
+    """Spark's built-in functions by name."""
+    text = files("predtrace.jobs").joinpath("builtins.tsv").read_text(encoding="utf-8")
+    rows = (Builtin(*line.split("\t")) for line in text.splitlines())
+    return {row.name: row for row in rows}
+
+
+@functools.cache
+def classes() -> Mapping[str, tuple[str, ...]]:
+    """The names of functions by their class."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in builtins().values():
+        found[row.expression].append(row.name)
+    return {expression: tuple(names) for expression, names in found.items()}
+
+
+def may_be_carried(name: str) -> bool:
+    """Whether a function's calls may be sent to Spark by their name."""
+    if name in SYNTAX:
+        return True
+    row = builtins().get(name)
+    return row is not None and row.kind == SCALAR and name not in NEVER
