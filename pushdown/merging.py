@@ -117,16 +117,28 @@ def merged_keys(obligation: Obligation) -> Obligation:
     assert isinstance(operator, GroupBy)
     if attains(operator, obligation.context):
         return obligation
+    (candidates,) = obligation.proposals
     terms = conjuncts(obligation.above)
+    of_results = _of_results_alone(operator, terms, candidates)
     mergeable = _mergeable(operator)
     merges = _pinned(frozenset(mergeable), mergeable.keys(), terms)
     own = [_stand_in(place) for place in range(len(merges))]
-    (candidates,) = obligation.proposals
+    result = _stand_in(len(merges))
     below = [_below(merges, candidate, mergeable, own) for candidate in candidates]
     if None in below:
         return obligation
     gone = frozenset().union(*(merge.columns for merge in merges))
+    terms = tuple(term for term in terms if term not in of_results)
+    above = _above(merges, terms, own)
     read = column_ids(*terms)
+    results = [
+        Aggregation(a.column, AggregateCall(a.call.function, (), a.call.type))
+        for a in operator.aggregations
+        if a.column.id in read
+    ]
+    if of_results:
+        above = conjunction(above, _any(result))
+        results.append(Aggregation(result, AggregateCall("sum", (), LONG)))
     return msgspec.structs.replace(
         obligation,
         operator=msgspec.structs.replace(
@@ -136,16 +148,32 @@ def merged_keys(obligation: Obligation) -> Obligation:
                 *(key for key in operator.keys if key.column.id not in gone),
             ),
             # An aggregate is some function of the keys; the proof does not ask which one.
-            aggregations=tuple(
-                Aggregation(a.column, AggregateCall(a.call.function, (), a.call.type))
-                for a in operator.aggregations
-                if a.column.id in read
-            ),
+            aggregations=tuple(results),
         ),
-        above=_above(merges, terms, own),
+        above=above,
         proposals=(tuple(below),),
         context=Context(((*own, *obligation.context.inputs[0]),), WHOLE),
     )
+
+
+def _of_results_alone(
+    operator: GroupBy, terms: Sequence[Expr], candidates: Sequence[Expr]
+) -> frozenset[Expr]:
+    """The terms that read only results of aggregates, if nothing else reads these or their params.
+
+    The results are an arbitrary function of the keys. So is the truth of such terms together.
+    """
+    results = {aggregation.column.id for aggregation in operator.aggregations}
+    found = {term for term in terms if column_ids(term) <= results}
+    while True:
+        others = [term for term in terms if term not in found]
+        columns, params = column_ids(*others), params_of(*others, *candidates)
+        tied = {term for term in found if column_ids(term) & columns or params_of(term) & params}
+        if not tied:
+            break
+        found -= tied
+    # Terms of params alone do not depend on the group.
+    return frozenset(found) if column_ids(*found) else frozenset()
 
 
 def _mergeable(operator: GroupBy) -> dict[int, Column]:

@@ -80,6 +80,16 @@ PREDICATES: dict[str, Expr] = {
     "one param for two": conjunction(pin(A), same(B, Param(0, 0, "c0", LONG)), pin(C)),
     "with a count": conjunction(pin(A), pin(B), pin(C), same(COUNT, Param(0, 90, "n", LONG))),
     "a count beside one key": conjunction(pin(A), same(COUNT, Param(0, 90, "n", LONG))),
+    "a count compared": conjunction(pin(A), call("gt", COUNT, Literal(3, LONG))),
+    "a count compared, all pinned": conjunction(
+        pin(A), pin(B), pin(C), call("gt", COUNT, Param(0, 90, "n", LONG))
+    ),
+    "a count that is a key": conjunction(pin(C), call("eq", COUNT, A)),
+    "a count that is a pinned key": conjunction(pin(A), pin(C), call("eq", COUNT, A)),
+    "a count with a key's param": conjunction(
+        pin(A), pin(B), pin(C), same(COUNT, Param(0, 0, "c0", LONG))
+    ),
+    "a count alone": call("gt", COUNT, Literal(3, LONG)),
 }
 CASES = [
     (name, predicate, aggregates)
@@ -106,6 +116,35 @@ def test_the_number_of_pinned_columns_does_not_matter(name: str) -> None:
         for types in (few, many)
     )
     assert one == other
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        same(COUNT, Param(0, 90, "n", LONG)),
+        conjunction(
+            call("gt", COUNT, Literal(3, LONG)),
+            call("lt", call("add", COUNT, Param(0, 91, "m", LONG), type=LONG), COUNT),
+            call("is_not_null", Param(0, 92, "o", LONG)),
+        ),
+    ],
+)
+def test_what_is_said_of_results_alone_does_not_matter(said: Expr) -> None:
+    pinned = [pin(A), pin(C)]
+    plain = simplified(
+        obligation(
+            "group",
+            (LONG, DOUBLE, STRING),
+            conjunction(*pinned, PREDICATES["a count alone"]),
+            WHOLE,
+        )
+    )
+    found = simplified(
+        obligation("group", (LONG, DOUBLE, STRING), conjunction(*pinned, said), WHOLE)
+    )
+    assert found == plain
+    tied = conjunction(*pinned, said, call("eq", COUNT, B))
+    assert simplified(obligation("group", (LONG, DOUBLE, STRING), tied, WHOLE)) != plain
 
 
 def test_a_float_that_is_read_stays_by_itself() -> None:
