@@ -31,6 +31,7 @@ from pushdown.operators import (
     Operator,
     OuterJoin,
     RowTransform,
+    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -40,7 +41,7 @@ from pushdown.operators import (
 from symbolic.expr import TRUE, Column, Expr, column_ids
 
 Ids = frozenset[int]
-_KEEPING_ROWS = (Filter, Sort, Limit, Distinct)
+_KEEPING_ROWS = (Filter, Sort, Limit, Sample, Distinct)
 
 
 class NotDerivable(Exception):
@@ -133,9 +134,10 @@ class _Paths:
                 yield from self.ways(below, wanted, padded=padded)
             case Distinct(input=below):
                 yield from self._open(node, below, wanted, (), padded=padded)
-            case Limit(input=below):
+            case Limit(input=below) | Sample(input=below):
                 if padded:
-                    raise NotDerivable(node, "an outer join pads what a limit gives")
+                    chosen = type(operator).__name__.lower()
+                    raise NotDerivable(node, f"an outer join pads what a {chosen} gives")
                 yield from self._open(node, below, wanted, self._excess(node), padded=False)
             case RowTransform(assignments=assignments, input=below):
                 yield from self._computed(node, assignments, below, wanted, padded=padded)
@@ -213,9 +215,9 @@ class _Paths:
             else:
                 kept = isinstance(operator, _KEEPING_ROWS)
             if not kept:
-                return (
-                    f"operator {limit}, Limit: its rows may be indistinguishable from others above",
-                )
+                name = type(self._graph[limit]).__name__
+                told = "its rows may be indistinguishable from others above"
+                return (f"operator {limit}, {name}: {told}",)
             node = above
         return ()
 

@@ -168,6 +168,16 @@ def test_limits_whose_rows_look_like_others(run: Run) -> None:
     assert told(cells) == {"twice1.b": {0: [0], 5: [0]}}
 
 
+def test_rows_of_a_sample(run: Run, spark: Any, tmp_path: Path) -> None:
+    """A row of a sample is a row of its input; rows that were not drawn may look like it."""
+    query = "SELECT k, reverse(b) AS e FROM twice TABLESAMPLE (100 PERCENT) WHERE k = 1"
+    job = predtrace.trace(query, spark).run(tmp_path / "store")
+    cells = job.lineage((1, [2, 1, 3])).cells("e", [0])
+    assert cells.label == "superset"
+    assert "Sample: its rows may be indistinguishable" in cells.reasons[0]
+    assert told(cells) == {"twice1.b": {0: [2], 5: [2]}}
+
+
 def test_functions_without_a_rule(run: Run) -> None:
     job = run(
         "SELECT k, transform(b, x -> element_at(b, 1) + try_element_at(b, 1 - x)) AS e "
