@@ -113,3 +113,17 @@ def test_make_says_in_one_line_what_is_missing(variable: str, said: str) -> None
     assert said in first
     assert "install" in first
     assert all(line.startswith("make") for line in others)
+
+
+def test_the_wheel_holds_the_library_and_its_data() -> None:
+    """Every file of the library that is no module is named in pyproject; harnesses stay out."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "setuptools"
+    ]
+    assert told["packages"]["find"]["include"] == ["predtrace*", "pushdown*", "symbolic*"]
+    listed = subprocess.run(
+        ["git", "ls-files", "predtrace", "pushdown", "symbolic"],
+        capture_output=True, text=True, cwd=ROOT, check=True,
+    ).stdout.split()  # fmt: skip
+    data = {name for name in listed if not name.endswith((".py", ".md"))}
+    assert data == {f"predtrace/{name}" for name in told["package-data"]["predtrace"]}
