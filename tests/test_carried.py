@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
 
 import predtrace
 from predtrace.errors import EngineError, UnsupportedOperatorError
@@ -235,6 +237,9 @@ def test_one_made_under_other_settings_does_not_come_back(
     [
         ("try_to_binary(string(1 / id), 'hex')", "try_to_binary around divide"),
         ("from_xml(s, 'a INT', map('rowValidationXSDPath', '/x.xsd')).a", "reads files"),
+        ("session_window(t, '1 day')", "PreciseTimestampConversion.*time windows"),
+        ("session_window(t, CASE WHEN id > 1 THEN '1 day' ELSE '2 days' END)", "time windows"),
+        ("window(t, '1 day', '6 hours').start", "time windows|Expand"),
         ("to_json(named_struct('w', session_window(t, '1 day')))", "Precise|window"),
     ],
 )
@@ -251,3 +256,14 @@ def test_reading_leaves_the_session_as_it_was(spark: SparkSession, folder: Path)
     before, tables = session.conf.getAll, session.sql("SHOW TABLES").collect()
     read_pipeline(session.sql("SELECT soundex(s) AS k FROM t"))
     assert (session.conf.getAll, session.sql("SHOW TABLES").collect()) == (before, tables)
+
+
+def test_errors_of_spark_are_still_logged_and_raised(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark's loggers take parts of messages that plain ones do not."""
+    monkeypatch.setattr(logging.root.manager, "loggerDict", {})
+    session = _session(spark, folder, ansi=True)
+    read_pipeline(session.sql("SELECT soundex(s) AS k FROM t"))
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
+        session.sql("SELECT nothing FROM t")

@@ -1,6 +1,7 @@
 """Spark's built-in functions: which of them jobs may carry by name.
 
-`builtins.tsv` has a line for each. A job file that names any other function is refused.
+`builtins.tsv` has a line for each, written by `python -m predtrace.report.builtins`. A job file
+that names any other function is refused.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ _JAVA = "it calls any method of Java"
 _RANDOM = "it draws random numbers"
 _WINDOWS = "time windows (window, session_window) are not traced yet; group by date_trunc"
 _OF_THE_RUN = "it tells about the run, which another one need not repeat"
-_CURRENT = """
+_CONSTANT = """
     curdate current_catalog current_database current_date current_path current_schema current_time
     current_timestamp current_timezone current_user localtime localtimestamp now session_user user
-    version input_file_name input_file_block_length input_file_block_start
+    version
+"""
+FOLDED = frozenset(_CONSTANT.split())
+"""Functions without arguments that are one value in the whole run: it stands in the job."""
+_PLACES = """
+    input_file_name input_file_block_length input_file_block_start
     monotonically_increasing_id spark_partition_id
 """
 NEVER: Mapping[str, str] = {
@@ -34,7 +40,7 @@ NEVER: Mapping[str, str] = {
     "aes_encrypt": _RANDOM,
     **dict.fromkeys((f"kll_sketch_merge_{of}" for of in ("bigint", "float", "double")), _RANDOM),
     **dict.fromkeys(("window", "session_window", "window_time"), _WINDOWS),
-    **dict.fromkeys(_CURRENT.split(), _OF_THE_RUN),
+    **dict.fromkeys((*FOLDED, *_PLACES.split()), _OF_THE_RUN),
     **dict.fromkeys(("rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"), _RANDOM),
 }
 """Scalar functions that are never carried, with the reason."""
@@ -44,11 +50,15 @@ OF_FILES = frozenset({"rowvalidationxsdpath", "avroschemaurl"})
 
 
 class Builtin(msgspec.Struct, frozen=True):
-    """A built-in function: its class (or the builder of its class), and its kind."""
+    """A built-in function: its class (or the builder of its class), and its kind.
+
+    `support` says what becomes of a scalar one: it has rows of its own, is carried, or refused.
+    """
 
     name: str
     expression: str
     kind: str
+    support: str
 
 
 @functools.cache

@@ -176,13 +176,19 @@ class Carrier:
 @contextmanager
 def _unlogged() -> Iterator[None]:
     """PySpark logs every error of its JVM, those that tell of no mistake as well."""
-    logger = logging.getLogger("SQLQueryContextLogger")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    from pyspark.logger import PySparkLogger
+
+    # Made by PySpark's own class: its messages have parts that plain loggers do not take.
+    names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+    loggers = [PySparkLogger.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def inherits(node: Node) -> bool:

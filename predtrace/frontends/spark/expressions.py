@@ -330,6 +330,11 @@ def _raise_error(reader: ExpressionReader, node: Node) -> Expr:
     return Literal(None, value_type(node, json.loads(node.handle.dataType().json())))
 
 
+@_reads("SparkVersion", function=None, says="literal")
+def _version(reader: ExpressionReader, node: Node) -> Expr:
+    return Literal(str(node.handle.replacement().eval(None).toString()), t.STRING)
+
+
 @_reads("Alias", function=None, says="its expression")
 def _alias(reader: ExpressionReader, node: Node) -> Expr:
     return reader.read(node.children[0])

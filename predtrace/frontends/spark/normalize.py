@@ -97,6 +97,12 @@ class Normalizer:
             plan = self._rule(name).apply(plan)
         return plan
 
+    def fold_names(self, plan: JavaObject, session: JavaObject) -> JavaObject:
+        """The plan with current_user, current_database and their like as literals."""
+        catalogs = session.sessionState().catalogManager()
+        rule = self.jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike(catalogs)
+        return rule.apply(plan)
+
     def normalize(self, plan: JavaObject) -> JavaObject:
         """The rules in order, again until nothing changes.
 

@@ -81,7 +81,7 @@ def _read(
     jvm = session._jvm
     normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
     refuse_nested_cases(analyzed)
-    inlined = normalizer.inline_ctes(analyzed)
+    inlined = normalizer.fold_names(normalizer.inline_ctes(analyzed), session._jsparkSession)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
     pruned = prune(settled, builder)

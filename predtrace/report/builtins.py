@@ -1,0 +1,183 @@
+"""Asks Spark for its built-in functions: ``python -m predtrace.report.builtins``.
+
+It writes `predtrace/jobs/builtins.tsv`. What becomes of a scalar function is tried out on the
+examples that Spark documents for it, without constant folding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from predtrace.environment.sessions import as_active
+from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.frontends.spark.building import builder_in
+from predtrace.frontends.spark.carrying import Carrier
+from predtrace.frontends.spark.catalyst import items
+from predtrace.frontends.spark.datatypes import data_type
+from predtrace.frontends.spark.expressions import ExpressionReader
+from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.jobs import builtins as page
+from predtrace.jobs.builtins import FOLDED, NEVER, SCALAR, Builtin
+from predtrace.jobs.settings import read_settings
+from symbolic.expr import Call, Column, Expr, walk
+from symbolic.functions import is_carried
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OWN, CARRIED, REFUSED = "own", "carried", "refused"
+_EXAMPLE = re.compile(r"> (SELECT.*?);\n", re.DOTALL)
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+_KINDS = {
+    "AggregateWindowFunction": "window",
+    "WindowFunction": "window",
+    "aggregate.AggregateFunction": "aggregate",
+    "Generator": "generator",
+    "Expression": SCALAR,
+}
+"""The kind of a function of a class, the first that fits."""
+_IN_PLANS = {"Window [": "window", "Generate ": "generator", "Aggregate [": "aggregate"}
+"""The kind of a function by what its examples become, for those whose class is a builder's."""
+_PARSED = {"!=": "not equal", "<>": "not equal", "case": "CASE", "||": "concat"}
+"""What Spark lists as functions, and its parser makes others of."""
+
+
+_MORE = {
+    "time_diff": "time_diff('HOUR', to_time(s), to_time(s))",
+    "time_trunc": "time_trunc('HOUR', to_time(s))",
+    "time_to_micros": "time_to_micros(to_time(s))",
+    "time_to_millis": "time_to_millis(to_time(s))",
+    "time_to_seconds": "time_to_seconds(to_time(s))",
+    "try_aes_decrypt": "try_aes_decrypt(b, s)",
+}
+"""Calls of functions whose documented ones have constants that cannot be traced."""
+
+
+def asked(spark: SparkSession, names: Iterable[str] = ()) -> Iterator[Builtin]:
+    """The built-in functions of an installed Spark, or those of these names."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.timeType.enabled", "true")
+    every = [row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    for name in names or every:
+        if name in _PARSED:
+            yield Builtin(name, "", SCALAR, OWN)
+            continue
+        lines = [row[0] for row in session.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect()]
+        described = dict(line.partition(":")[::2] for line in lines)
+        found = described["Class"].strip()
+        examples = [
+            *_EXAMPLE.findall(described.get("Extended Usage", "")),
+            *(f"SELECT {_MORE[name]} FROM VALUES ('10:00:00', X'00') AS v(s, b)",)
+            * (name in _MORE),
+        ]
+        kind = _kind(session, found, examples)
+        support = _support(session, name, found, examples) if kind == SCALAR else ""
+        yield Builtin(name, found.rpartition(".")[2].rstrip("$"), kind, support)
+
+
+def _kind(session: SparkSession, found: str, examples: Iterable[str]) -> str:
+    jvm: Any = session._jvm
+    loader = jvm.Thread.currentThread().getContextClassLoader()
+
+    def of(name: str) -> Any:
+        return jvm.java.lang.Class.forName(name, True, loader)
+
+    for above, kind in _KINDS.items():
+        if of(f"{_EXPRESSIONS}{above}").isAssignableFrom(of(found)):
+            return kind
+    if ".plans.logical." in found:
+        return "generator"
+    for plan in filter(None, (_analyzed(session, example) for example in examples)):
+        text = str(plan.toString())
+        return next((kind for part, kind in _IN_PLANS.items() if part in text), SCALAR)
+    return "generator"
+
+
+def _analyzed(session: SparkSession, text: str) -> Any:
+    """The plan of an example; None for one that Spark does not accept under its own settings."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return session.sql(text)._jdf.queryExecution().analyzed()
+    except (PySparkException, Py4JError):
+        return None
+
+
+def _support(session: SparkSession, name: str, found: str, examples: Iterable[str]) -> str:
+    """What becomes of a scalar function: ``own``, ``carried`` or ``refused: …``."""
+    if name in FOLDED:
+        return OWN
+    if name in NEVER:
+        return f"{REFUSED}: {NEVER[name]}"
+    verdicts = [
+        verdict
+        for plan in filter(None, (_analyzed(session, example) for example in examples))
+        for verdict in _verdicts(session, plan)
+    ]
+    refused = [verdict for verdict in verdicts if verdict not in (OWN, CARRIED)]
+    if CARRIED in verdicts:
+        return CARRIED
+    if OWN in verdicts or found.endswith(".Cast"):
+        return OWN
+    return refused[0] if refused else f"{REFUSED}: Spark documents no example that it accepts"
+
+
+def _verdicts(session: SparkSession, plan: Any) -> Iterator[str]:
+    settings = read_settings(session.conf, session.version)
+    carrier = Carrier(session, settings, builder_in(session._jvm))
+    for expression in items(plan.expressions()):
+        tree = read_tree(expression)
+        scope, replaced = _inputs(tree)
+        reader = ExpressionReader(settings, scope, replaced, carrier)
+        try:
+            with as_active(session):
+                yield _verdict(reader.read(tree))
+        except NonDeterministicError:
+            yield f"{REFUSED}: it need not give the same value again"
+        except PredTraceError as error:
+            yield f"{REFUSED}: {str(error).partition(' at line ')[0]}"
+
+
+def _inputs(tree: Node) -> tuple[dict[int, Column], dict[Node, Column]]:
+    """Columns for the attributes and aggregates of an expression."""
+    scope, replaced = {}, {}
+    for number, node in enumerate(tree.walk()):
+        if node.cls in ("AttributeReference", "AggregateExpression"):
+            kind = data_type(json.loads(node.handle.dataType().json()))
+            column = Column(number, f"c{number}", kind)
+            if node.cls == "AggregateExpression":
+                replaced[node] = column
+            else:
+                scope[node.expr_id] = column
+    return scope, replaced
+
+
+def _verdict(expr: Expr) -> str:
+    calls = (node for node in walk(expr) if isinstance(node, Call))
+    return CARRIED if any(is_carried(call.function) for call in calls) else OWN
+
+
+def write(spark: SparkSession) -> None:
+    """Write the table anew."""
+    rows = (f"{row.name}\t{row.expression}\t{row.kind}\t{row.support}\n" for row in asked(spark))
+    path = Path(page.__file__).with_name("builtins.tsv")
+    path.write_text("".join(rows), encoding="utf-8")
+
+
+def main() -> None:
+    """Start a session and write the table."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[1]").appName("builtins").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    write(spark)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
