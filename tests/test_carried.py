@@ -17,8 +17,9 @@ from pyspark.errors import AnalysisException
 import predtrace
 from predtrace.errors import EngineError, UnsupportedOperatorError
 from predtrace.frontends.spark import read_pipeline
+from predtrace.frontends.spark.carrying import Carrier
 from symbolic.expr import Call, walk
-from symbolic.functions import carried
+from symbolic.functions import Carried, carried
 from tests.byhand import Expected
 
 if TYPE_CHECKING:
@@ -267,3 +268,20 @@ def test_errors_of_spark_are_still_logged_and_raised(
     read_pipeline(session.sql("SELECT soundex(s) AS k FROM t"))
     with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
         session.sql("SELECT nothing FROM t")
+
+
+def test_nested_functions_are_proved_once_each(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proved, function = [], Carrier.function
+
+    def counted(self: Carrier, *args: Any) -> Carried:
+        proved.append(args)
+        return function(self, *args)
+
+    monkeypatch.setattr(Carrier, "function", counted)
+    text = "s"
+    for outer in ["url_encode({})", "to_json(named_struct('x', {}))"] * 4:
+        text = outer.format(text)
+    read_pipeline(_session(spark, folder, ansi=True).sql(f"SELECT {text} AS k FROM t"))
+    assert len(proved) == 8

@@ -42,11 +42,25 @@ _KINDS = {
 """The kind of a function of a class, the first that fits."""
 _IN_PLANS = {"Window [": "window", "Generate ": "generator", "Aggregate [": "aggregate"}
 """The kind of a function by what its examples become, for those whose class is a builder's."""
+_KNOWN = {
+    **dict.fromkeys(("Grouping", "GroupingID"), "aggregate"),
+    **{
+        f"TupleUnion{theta}{of}ExpressionBuilder": SCALAR
+        for theta in ("", "Theta")
+        for of in ("Double", "Integer")
+    },
+}
+"""The kind of functions of classes for which neither their classes nor their examples tell it."""
 _PARSED = {"!=": "not equal", "<>": "not equal", "case": "CASE", "||": "concat"}
 """What Spark lists as functions, and its parser makes others of."""
 
 
 _MORE = {
+    **{
+        f"kll_sketch_get_{what}_{of}": f"kll_sketch_get_{what}_{of}(b, {value})"
+        for what, values in (("quantile", ("0.5D",) * 3), ("rank", ("1L", "1F", "1D")))
+        for of, value in zip(("bigint", "float", "double"), values, strict=True)
+    },
     "time_diff": "time_diff('HOUR', to_time(s), to_time(s))",
     "time_trunc": "time_trunc('HOUR', to_time(s))",
     "time_to_micros": "time_to_micros(to_time(s))",
@@ -69,17 +83,18 @@ def asked(spark: SparkSession, names: Iterable[str] = ()) -> Iterator[Builtin]:
         lines = [row[0] for row in session.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect()]
         described = dict(line.partition(":")[::2] for line in lines)
         found = described["Class"].strip()
-        examples = [
-            *_EXAMPLE.findall(described.get("Extended Usage", "")),
-            *(f"SELECT {_MORE[name]} FROM VALUES ('10:00:00', X'00') AS v(s, b)",)
-            * (name in _MORE),
-        ]
+        examples = _EXAMPLE.findall(described.get("Extended Usage", ""))
+        if name in _MORE:
+            examples.append(f"SELECT {_MORE[name]} FROM VALUES ('10:00:00', X'00') AS v(s, b)")
         kind = _kind(session, found, examples)
         support = _support(session, name, found, examples) if kind == SCALAR else ""
         yield Builtin(name, found.rpartition(".")[2].rstrip("$"), kind, support)
 
 
 def _kind(session: SparkSession, found: str, examples: Iterable[str]) -> str:
+    simple = found.rpartition(".")[2]
+    if simple in _KNOWN:
+        return _KNOWN[simple]
     jvm: Any = session._jvm
     loader = jvm.Thread.currentThread().getContextClassLoader()
 
@@ -140,7 +155,8 @@ def _verdicts(session: SparkSession, plan: Any) -> Iterator[str]:
         except NonDeterministicError:
             yield f"{REFUSED}: it need not give the same value again"
         except PredTraceError as error:
-            yield f"{REFUSED}: {str(error).partition(' at line ')[0]}"
+            reason = str(error).partition(" at line ")[0]
+            yield f"{REFUSED}: {reason.rpartition(' cannot be traced: ')[2]}"
 
 
 def _inputs(tree: Node) -> tuple[dict[int, Column], dict[Node, Column]]:

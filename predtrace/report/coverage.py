@@ -7,7 +7,7 @@ that data, so it cannot promise anything that the code does not do.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +20,7 @@ from predtrace.engines.sql.functions import Evaluated, Refused
 from predtrace.frontends.spark import expressions, functions_table, operators, sources
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
+from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
 from symbolic.functions import AGGREGATES, FUNCTIONS, TRY_FORMS, Encoding
@@ -28,7 +29,9 @@ _INTRODUCTION = """\
 # Coverage
 
 Generated from the registries by `make docs`; do not edit. The front end refuses everything that
-these tables do not list, with an error that names it and its place in the query.
+these tables do not list, with an error that names it and its place in the query. Functions of Spark
+without a row in the table of functions are carried by name where the table of built-in functions
+says so.
 
 A scan's label is `precise` if every operator between it and the output was proved exact, by rule
 or by storing an intermediate result. Otherwise it is `superset`, and the answer names the operator.
@@ -39,6 +42,18 @@ _KNOWS = {
 }
 
 
+_SUPPORT = {"own": "with rows of its own", "carried": "carried"}
+_OF_KIND = {"window": "WindowExpression", "generator": "Explode"}
+"""The expression class around all functions of a kind, or like them."""
+_MADE_BY = {
+    "MaxByBuilder": "MaxBy",
+    "MinByBuilder": "MinBy",
+    "TryAverageExpressionBuilder": "Average",
+    "TrySumExpressionBuilder": "Sum",
+}
+"""Aggregates by the class that builds them."""
+
+
 def coverage() -> str:
     """The whole page as Markdown."""
     sections = (
@@ -46,6 +61,7 @@ def coverage() -> str:
         ("Spark plan nodes", _plan_nodes()),
         ("Sources", _sources()),
         ("Functions", _functions()),
+        ("Spark's built-in functions", _builtins()),
         ("Cells of arrays", _cells()),
         ("Aggregate functions", _aggregates()),
         ("Spark expressions with a reader of their own", _readers()),
@@ -99,6 +115,39 @@ def _functions() -> list[str]:
     ]
     heads = ("function", "meaning", "from Spark's", "label", "the solver knows", "on DuckDB")
     return _table(heads, rows)
+
+
+def _builtins() -> list[str]:
+    supports = {row.name: _builtin_support(row) for row in builtins().values()}
+    counts = Counter(support.partition(":")[0] for support in supports.values())
+    total = ", ".join(f"{number} {support}" for support, number in counts.most_common())
+    rows = [
+        (f"`{row.name}`", f"`{row.expression}`" if row.expression else "", supports[row.name])
+        for row in builtins().values()
+    ]
+    return [
+        f"Of {len(rows)} built-in functions: {total}. A carried function has no row above: Spark",
+        "evaluates it by its name, and the solver knows that equal arguments give equal results.",
+        "What becomes of a scalar function was tried on the examples that Spark documents for it.",
+        "",
+        *_table(("function", "class, or its builder", "support"), rows),
+    ]
+
+
+def _builtin_support(row: Builtin) -> str:
+    if row.name in FOLDED:
+        return "folded: the value that the job saw stands in it"
+    if row.kind == SCALAR:
+        return _SUPPORT.get(row.support) or row.support
+    expression = _MADE_BY.get(row.expression, row.expression)
+    if expression in functions_table.AGGREGATE:
+        return _SUPPORT["own"]
+    reason = functions_table.UNSUPPORTED.get(expression)
+    if row.kind in _OF_KIND:
+        reason = reason or functions_table.UNSUPPORTED.get(_OF_KIND[row.kind])
+    if reason is None and row.kind == "aggregate":
+        return "without a row: refused, unless Spark replaces it by aggregates with rows"
+    return f"refused: {reason}" if reason else f"{row.kind}: see the operators"
 
 
 def _cells() -> list[str]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
 from predtrace.frontends.spark.carrying import Carrier, NotCarried, inherits
-from predtrace.frontends.spark.catalyst import place
+from predtrace.frontends.spark.catalyst import class_name, place
 from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.literals import read_array, read_literal
@@ -137,6 +137,8 @@ class ExpressionReader:
         """Read a runtime-replaceable function through its replacement, or refuse it."""
         if node.cls in table.UNSUPPORTED or node.cls in table.NON_DETERMINISTIC:
             raise refusal(node)
+        if self.carrier is not None and _calls_java(node):
+            return self.carried(node)
         try:
             if inherits(node):
                 return self.read(node.children[0])
@@ -183,6 +185,18 @@ class ExpressionReader:
 
     def _stands_for(self, node: Node) -> Column | None:
         return self.replaced.get(node) or self._copies.get(node)
+
+
+def _calls_java(node: Node) -> bool:
+    """Whether Spark replaces an expression by a call of a method, which has no row.
+
+    Reading the replacement would read the arguments once more, at every level of nested calls.
+    """
+    if inherits(node):
+        root = node.children[0].cls
+    else:
+        root = class_name(node.handle.replacement()) if _is_replaceable(node) else node.cls
+    return root in ("Invoke", "StaticInvoke")
 
 
 def _evaluated(node: Node) -> Node:
