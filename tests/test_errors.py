@@ -34,7 +34,10 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 REFUSED: dict[str, tuple[Make, str]] = {
     "pivot": (lambda t: t.groupBy("id").pivot("b", ["x"]).count(), "pivots .*FILTER"),
     "unpivot": (lambda t: t.unpivot("b", ["id"], "n", "v"), "unpivots .*UNION"),
-    "to_json": (lambda t: t.select(f.to_json(f.struct("id"))), "function to_json "),
+    "aes_encrypt": (
+        lambda t: t.select(f.aes_encrypt("b", f.lit("0000111122223333"))),
+        "function aes_encrypt .*random numbers",
+    ),
     "describe": (lambda t: t.describe("id"), "describe and summary"),
     "local checkpoint": (lambda t: t.localCheckpoint(), "before its checkpoint"),
     "window": (
@@ -59,7 +62,7 @@ def test_refusals_of_frames_name_the_call(
     monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", True)
     here = f"{__file__}:"
     number = f.row_number().over(Window.orderBy("id"))
-    shown = f.from_json("b", "a int").alias("n")
+    shown = f.aes_encrypt("b", f.lit("0000111122223333")).alias("n")
     for frame in (table.select(number), table.select(shown), table.select(f.rand().alias("r"))):
         with pytest.raises(PredTraceError) as caught:
             predtrace.trace(frame)

@@ -9,7 +9,7 @@ import pytest
 from sqlglot import exp
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.sql.query import Bound, Queries
+from predtrace.engines.sql.query import BoundRows, Queries
 from symbolic.expr import Column, Literal, same
 from symbolic.types import LONG
 from tests.engines.tables import param, request, source
@@ -26,6 +26,6 @@ def test_a_scan_of_which_no_column_is_needed(constant: int, rows: int, tmp_path:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS c1 FROM range(3)")
         connection.execute(f"CREATE TABLE b AS SELECT 0 AS target, {constant} AS c2")
-        found = queries.restricted(exp.to_table("t"), asked, Bound(name="b", rows=1))
+        found = queries.restricted(exp.to_table("t"), asked, BoundRows(name="b", rows=1))
         query = exp.select(exp.Count(this=exp.Star())).from_(found)
         assert connection.execute(query.sql("duckdb")).fetchall() == [(rows,)]
