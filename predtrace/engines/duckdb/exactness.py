@@ -1,7 +1,7 @@
 """The calls on which DuckDB is exact: conditions on types and constants, with names for the table.
 
 Each condition is a claim about the spelling beside it in `functions`.
-`tests/engines/test_faithful.py` measures every claim against Spark on boundary values.
+`tests/engines/test_exactness.py` measures every claim against Spark on boundary values.
 """
 
 from __future__ import annotations
