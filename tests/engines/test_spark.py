@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+import sqlglot
 
 import predtrace
 from predtrace.engines.base import Targets
@@ -147,3 +148,15 @@ def test_what_a_question_keeps_goes_with_its_answer(
         assert kept() == before
     finally:
         gc.enable()
+
+
+def test_the_plan_of_a_value_set_has_no_plan_behind_it(spark: SparkSession) -> None:
+    """Each set reads sets before it; with their plans inside, plans would double in size."""
+    evaluation = SparkEngine(spark).open(targets([], [], False), SETTINGS)
+    name, count = evaluation.materialized(sqlglot.parse_one("SELECT id FROM range(5)"))
+    for _ in range(12):
+        query = f"SELECT a.id FROM {name} AS a JOIN {name} AS b USING (id)"
+        name, count = evaluation.materialized(sqlglot.parse_one(query))
+    assert count == 5
+    plan = evaluation.session.table(name)._jdf.queryExecution().toString()
+    assert len(plan) < 5_000

@@ -8,7 +8,7 @@ spelled as NULL. Nothing is collected unless rows are asked for.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -329,12 +329,23 @@ class SparkEvaluation:
         """
         frame = frame.persist()
         # At the end of the process Spark releases it.
-        weakref.finalize(self, _release, frame).atexit = False
+        weakref.finalize(self, _release, frame.unpersist).atexit = False
+        return frame
+
+    def _cut_off(self, frame: DataFrame) -> DataFrame:
+        """The frame, computed now and kept, with a plan that no longer has the plan behind it.
+
+        Every set of a refinement reads several sets before it. A cached frame's plan contains the
+        plans behind it, and Spark prints the plan of every query: it would double with every set.
+        """
+        frame = frame.localCheckpoint()
+        rows = frame._jdf.queryExecution().analyzed().rdd()
+        weakref.finalize(self, _release, lambda: rows.unpersist(False)).atexit = False
         return frame
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its view and its number of rows."""
-        frame = self._kept(self.session.sql(query.sql("spark")))
+        frame = self._cut_off(self.session.sql(query.sql("spark")))
         return self._view(frame, "set").name, frame.count()
 
     def set_source(self, request: SetRequest) -> exp.Expr:
@@ -393,9 +404,9 @@ def _arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema([(TARGET, pa.int64()), *fields])
 
 
-def _release(frame: DataFrame) -> None:
-    """Release the frames that a question cached; the session may already be gone."""
+def _release(unpersist: Callable[[], object]) -> None:
+    """Release rows that a question kept; the session may already be gone."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, OSError):
-        frame.unpersist()
+        unpersist()
