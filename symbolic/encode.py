@@ -173,6 +173,7 @@ class Encoder:
     def _lambda(self, expr: Lambda, row: Mapping[int, Value]) -> Value:
         """The function itself: equal bodies that capture equal values are the same function.
 
+        Names, and what is known of where parts are NULL, do not make functions differ.
         The body is not encoded: its value for any one element would not distinguish functions.
         """
         captured: dict[Expr, int] = {}
@@ -182,6 +183,8 @@ class Encoder:
                 return Column(captured.setdefault(node, len(captured)), "", node.type)
             if isinstance(node, Variable):
                 return Variable(node.id, "", node.type)
+            if isinstance(node, Call):
+                return Call(node.function, node.args, node.type)
             return None
 
         shape = transform(expr, placed)

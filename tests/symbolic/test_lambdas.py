@@ -23,7 +23,7 @@ from symbolic.expr import (
 )
 from symbolic.logic import any_of, implies
 from symbolic.solver import Verdict, prove
-from symbolic.types import LONG, Array
+from symbolic.types import BOOLEAN, LONG, Array
 
 NUMBERS = Array(LONG)
 A, K, M = Column(1, "a", NUMBERS), Column(2, "k", LONG), Column(3, "m", LONG)
@@ -103,3 +103,13 @@ def test_a_captured_null_is_no_null() -> None:
     assert not _propagates_null(call("array_exists", empty, above))
     assert not _propagates_null(call("array_exists", A, above))
     assert _propagates_null(call("array_contains", A, K))
+
+
+def test_what_is_known_of_nulls_makes_no_other_function() -> None:
+    """Rewriting may forget that a test is never NULL; it is the same test."""
+    encoder = Encoder()
+    row = a_row(encoder)
+    known = Lambda((X,), Call("and", (call("is_null", X), call("is_null", K)), BOOLEAN, False))
+    forgotten = Lambda((X,), Call("and", (call("is_null", X), call("is_null", K)), BOOLEAN, True))
+    both = same(Call("filter", (A, known), NUMBERS), Call("filter", (A, forgotten), NUMBERS))
+    assert prove(encoder.truth(both, row), encoder.assumptions) is Verdict.PROVED
