@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -85,6 +86,12 @@ def aggregate(node: int, function: str, argument: Column, *keys: Column) -> Grou
     )
 
 
+def levels(operator: int, node: int) -> Expand:
+    """Each row with its `v`, and without."""
+    detail, total = (K, V, Literal(0, LONG)), (K, Literal(None, STRING), Literal(1, LONG))
+    return Expand(id=node, input=operator, projections=(detail, total), columns=(K, OUT2, OUT))
+
+
 SIDES = {"left": 0, "right": 1, "condition": SAME_KEY}
 CORPUS: dict[str, Callable[[], Pipeline]] = {
     "inner join": lambda: pipeline(LEFT, RIGHT, InnerJoin(id=2, **SIDES), keep(2, 3, V)),
@@ -136,6 +143,16 @@ CORPUS: dict[str, Callable[[], Pipeline]] = {
         LEFT,
         RIGHT,
         Intersect(id=4, left=2, right=3, branches=((V,), (V2,)), columns=(OUT2,)),
+    ),
+    "rollup": lambda: pipeline(LEFT, levels(0, 1), aggregate(1, "count", K, OUT2, OUT)),
+    "rollup without its level": lambda: pipeline(
+        LEFT, levels(0, 1), aggregate(1, "count", K, OUT2, OUT), keep(2, 3, OUT2, N)
+    ),
+    "unpivot": lambda: pipeline(
+        LEFT,
+        RIGHT,
+        InnerJoin(id=2, **SIDES),
+        Expand(id=3, input=2, projections=((V,), (V2,)), columns=(OUT2,)),
     ),
     "distinct": lambda: pipeline(LEFT, keep(0, 1, V), Distinct(id=2, input=1)),
     "limit in the middle": lambda: pipeline(LEFT, Limit(id=1, input=0, count=1), keep(1, 2, V)),

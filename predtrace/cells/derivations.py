@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    Expand,
     Filter,
     InnerJoin,
     Limit,
@@ -156,6 +157,10 @@ class _Paths:
                 if padded:
                     raise NotDerivable(node, "an outer join pads what a union gives")
                 yield from self._chosen(operator, wanted)
+            case Expand():
+                if padded:
+                    raise NotDerivable(node, "an outer join pads what an expansion gives")
+                yield from self._projected(operator, wanted)
             case _:
                 raise NotDerivable(node, f"{type(operator).__name__} makes one row of several")
 
@@ -199,6 +204,14 @@ class _Paths:
             chosen = RowTransform(id=union.id, input=below, assignments=made)
             for way in self._computed(union.id, made, below, wanted, padded=False):
                 yield way._replace(changed={**way.changed, union.id: chosen})
+
+    def _projected(self, expand: Expand, wanted: Ids) -> Iterator[_Way]:
+        for values in expand.projections:
+            pairs = zip(expand.columns, values, strict=True)
+            made = tuple(Assignment(column, value) for column, value in pairs)
+            chosen = RowTransform(id=expand.id, input=expand.input, assignments=made)
+            for way in self._computed(expand.id, made, expand.input, wanted, padded=False):
+                yield way._replace(changed={**way.changed, expand.id: chosen})
 
     def _ids(self, node: int) -> Ids:
         return frozenset(column.id for column in self._graph.output(node))

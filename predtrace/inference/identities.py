@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Assignment, Operator, RowTransform, Scan
+from pushdown.operators import Assignment, Expand, Operator, RowTransform, Scan
 from symbolic.expr import Column
 from symbolic.types import LONG, STRING
 
@@ -62,6 +62,8 @@ def carrying(
             changed[node] = msgspec.structs.replace(
                 operator, assignments=(*operator.assignments, *passed)
             )
+        elif isinstance(operator, Expand):
+            changed[node] = operator.passing(below[node])
     operators = [changed.get(node, graph[node]) for node in graph.top_down(top)]
     return OperatorGraph(operators, top), found
 

@@ -13,6 +13,7 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -101,12 +102,30 @@ def _group_by(operator: GroupBy, names: ColumnNames, graph: OperatorGraph) -> st
     return f"{by}: {found}" if found else by
 
 
+def _expand(operator: Expand, names: ColumnNames, graph: OperatorGraph) -> str:
+    rows = (", ".join(map(names.expression, values)) for values in _differing(operator))
+    columns = ", ".join(names.name(operator.columns[place]) for place in _changing(operator))
+    return f"expand {columns or 'each row'} to {'; '.join(f'({row})' for row in rows)}"
+
+
+def _differing(operator: Expand) -> list[tuple[Expr, ...]]:
+    """The values of each projection that are not those of all."""
+    changing = _changing(operator)
+    return [tuple(values[place] for place in changing) for values in operator.projections]
+
+
+def _changing(operator: Expand) -> list[int]:
+    places = range(len(operator.columns))
+    return [place for place in places if len(set(operator.values(place))) > 1]
+
+
 LABELS: dict[type[OperatorBase], Labeller] = {
     Scan: _scan,
     OneRow: lambda operator, names, graph: "one row without columns",
     Filter: _filter,
     RowTransform: _project,
     Distinct: lambda operator, names, graph: "distinct",
+    Expand: _expand,
     Sort: _sort,
     Limit: _limit,
     Sample: _sample,

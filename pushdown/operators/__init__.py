@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Union
 
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
+from pushdown.operators.expansion import Expand
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
 from pushdown.operators.order import Limit, Sample, Sort, SortKey
@@ -28,6 +29,7 @@ Operator = Union[
     AntiJoin,
     MarkJoin,
     ScalarSubquery,
+    Expand,
     GroupBy,
     Distinct,
     Union_,
@@ -40,7 +42,7 @@ Operator = Union[
 
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
-    "Distinct", "Except", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
-    "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats", "RowTransform",
-    "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
+    "Distinct", "Except", "Expand", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit",
+    "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
+    "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
 ]  # fmt: skip

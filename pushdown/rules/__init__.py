@@ -8,7 +8,7 @@ in that module's `RULES`; an operator that cannot be supported gets its reason i
 from __future__ import annotations
 
 from pushdown.operators import OneRow, OperatorBase, Scan
-from pushdown.rules import groups, joins, order, rows, sets, subqueries
+from pushdown.rules import expansion, groups, joins, order, rows, sets, subqueries
 from pushdown.rules.base import Rule
 
 RULES: dict[type[OperatorBase], Rule] = {
@@ -16,6 +16,7 @@ RULES: dict[type[OperatorBase], Rule] = {
     **order.RULES,
     **joins.RULES,
     **subqueries.RULES,
+    **expansion.RULES,
     **groups.RULES,
     **sets.RULES,
 }

@@ -42,6 +42,7 @@ ROWS = (
     _spark("bit_and", None, _PROPAGATES, "bitwise and", _APART),
     _spark("bit_or", None, _PROPAGATES, "bitwise or", _APART),
     _spark("bit_xor", None, _PROPAGATES, "bitwise exclusive or", _APART),
+    _spark("shift_right", None, _PROPAGATES, "bits shifted right, the sign kept", _APART),
     _spark("normalize_float", None, _PROPAGATES, "-0.0 as 0.0 and one NaN", _EQUAL),
 )
 """All are Spark's, and uninterpreted."""

@@ -218,7 +218,21 @@ def _arithmetic() -> list[Call]:
     for name in ("money", "wide"):
         column = col(f"{name}_a")
         found += [of(f, column, type=column.type) for f in ("negate", "abs")]
-    return found + _quotients()
+    return found + _quotients() + _of_bits()
+
+
+def _of_bits() -> list[Call]:
+    found = [
+        of(f, col(f"{name}_a"), col(f"{name}_b"), type=VALUES[name][0])
+        for f in ("bit_and", "bit_or", "bit_xor")
+        for name in ("small", "whole", "tiny")
+    ]
+    found += [of("shift_right", col("whole_a"), number(n), type=LONG) for n in (0, 1, 31, 40, 63)]
+    found += [of("shift_right", col("small_a"), number(n), type=INTEGER) for n in (0, 1, 31)]
+    for mask in (1, 127):
+        bit = of("bit_and", found[9], Literal(mask, LONG), type=LONG)
+        found.append(of("cast", bit, type=Integer(8)))
+    return found
 
 
 def _quotients() -> list[Call]:

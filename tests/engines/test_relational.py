@@ -70,7 +70,7 @@ def test_random_graphs_give_the_reference_rows() -> None:
     seen: set[type[Operator]] = set()
 
     @given(pipeline=pipelines())
-    @settings(max_examples=count(100))
+    @settings(max_examples=count(150))
     def run(pipeline: Pipeline) -> None:
         expected = reference(pipeline)
         assume(not expected.ambiguous_limits)

@@ -123,6 +123,7 @@ TEMPLATES: dict[str, str] = {
     "bit_and": "{integer} & {=}; {i32} & 6",
     "bit_or": "{integer} | {=}",
     "bit_xor": "{integer} ^ {=}",
+    "shift_right": "shiftright({i32|i64}, {i32}); shiftright({i64}, 3)",
     "cast": "",
     "try_cast": "try_cast({text} AS INT); try_cast(try_cast({i64} AS INT) AS TINYINT)"
     "; try_cast(CAST({i64} AS INT) AS SMALLINT); CAST(try_cast({f64} AS BIGINT) AS INT)",

@@ -25,6 +25,7 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -99,8 +100,12 @@ def most(*keys: Column) -> GroupBy:
 NEXT_KEY = call("add", K, Literal(1, LONG), type=LONG)
 RENAMED = RowTransform(id=1, input=0, assignments=(Assignment(OUT, NEXT_KEY), Assignment(OUT2, V)))
 DRAWN = Sample(id=1, input=0, lower=0.0, upper=0.5, with_replacement=True, seed=3)
+ROLLED_UP = Expand(
+    id=1, input=0, projections=((K, V), (K, Literal(None, STRING))), columns=(K, OUT2)
+)
 CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     RowTransform: lambda: of(LEFT, RENAMED),
+    Expand: lambda: of(LEFT, ROLLED_UP),
     Sort: lambda: of(LEFT, Sort(id=1, input=0, keys=(SortKey(V),))),
     Filter: lambda: of(LEFT, Filter(id=1, input=0, condition=call("gt", K, Literal(1, LONG)))),
     Distinct: lambda: of(LEFT, Distinct(id=1, input=0)),

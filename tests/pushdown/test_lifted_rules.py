@@ -12,7 +12,7 @@ from pushdown.rules.base import Context
 from pushdown.verify import SolverQuestion, lift
 from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, render
 from symbolic.solver import Verdict
-from tests.pushdown.test_rules import ONE, TWO, A, B, C, D, X, Y, group, join
+from tests.pushdown.test_rules import ONE, ROLLUP, TWO, A, B, C, D, X, Y, group, join
 from tests.pushdown.test_sufficient_rules import (
     ANTI,
     DISTINCT,
@@ -49,6 +49,8 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "filter": (FILTER, (KNOWN_A,), ONE, f"(a) {IN_1} AND a > 3"),
     "projection, renamed": (RENAME, (KNOWN_A,), ONE, f"(x) {IN_1}"),
     "projection, computed": (TWICE, (KNOWN_A,), ONE, "TRUE"),
+    "expand, passed on": (ROLLUP, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "expand, of one projection": (ROLLUP, (known(B),), ONE, "TRUE"),
     "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
@@ -104,6 +106,7 @@ def about(column: Column, other: Column) -> Expr:
 WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "filter: of another column": (FILTER, (KNOWN_A,), ONE, about(B, A)),
     "projection: of the argument": (TWICE, (KNOWN_A,), ONE, about(X, A)),
+    "expand: of one projection": (ROLLUP, (known(B),), ONE, about(Y, B)),
     "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
     "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
     "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),

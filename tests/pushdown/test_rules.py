@@ -11,6 +11,7 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -64,6 +65,13 @@ def join(kind: str) -> OuterJoin:
     return OuterJoin(id=0, left=1, right=2, condition=A_IS_C, kind=kind)
 
 
+G = Column(9, "g", LONG)
+ROLLUP = Expand(
+    id=0,
+    input=1,
+    projections=((A, B, Literal(0, LONG)), (A, Literal(None, STRING), Literal(1, LONG))),
+    columns=(A, Y, G),
+)
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
@@ -83,6 +91,15 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         ["(a + a) <=> :x"],
         [True],
     ),
+    "expand, a column that all projections pass on": (ROLLUP, pin(A), ONE, ["a <=> :a"], [True]),
+    "expand, whole row": (
+        ROLLUP,
+        pin(A, Y, G),
+        ONE,
+        ["a <=> :a AND ((b <=> :y AND 0 <=> :g) OR (:y IS NULL AND 1 <=> :g))"],
+        [True],
+    ),
+    "expand, level open": (ROLLUP, pin(Y), ONE, ["b <=> :y OR :y IS NULL"], [True]),
     "sort": (Sort(id=0, input=1, keys=(SortKey(A),)), pin(B), ONE, ["b <=> :b"], [True]),
     "limit, whole row": (
         Limit(id=0, input=1, count=3),

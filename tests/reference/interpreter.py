@@ -18,6 +18,7 @@ from pushdown.operators import (
     AntiJoin,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -105,6 +106,14 @@ class Run:
     def row_transform(self, operator: RowTransform, source: Relation) -> Relation:
         rows = self._assigned([a.value for a in operator.assignments], source)
         return source._replace(columns=self.graph.output(operator.id), rows=rows)
+
+    def expand(self, operator: Expand, source: Relation) -> Relation:
+        made = [self._assigned(values, source) for values in operator.projections]
+        return Relation(
+            operator.columns,
+            [rows[index] for index in range(len(source.rows)) for rows in made],
+            [provenance for provenance in source.provenances for _ in made],
+        )
 
     def _assigned(self, values: Iterable[Expr], source: Relation) -> list[Row]:
         compiled = [compile_expr(value, source.columns, self.settings) for value in values]
@@ -303,6 +312,7 @@ EVALUATORS: dict[type, Any] = {
     OneRow: Run.one_row,
     Filter: Run.filter,
     RowTransform: Run.row_transform,
+    Expand: Run.expand,
     InnerJoin: Run.inner_join,
     OuterJoin: Run.outer_join,
     SemiJoin: Run.semi_join,

@@ -15,6 +15,7 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -34,8 +35,8 @@ from pushdown.operators import (
     SortKey,
     Union_,
 )
-from symbolic.expr import Call, Column, Expr, call
-from symbolic.types import BOOLEAN, DataType
+from symbolic.expr import Call, Column, Expr, Literal, call
+from symbolic.types import BOOLEAN, LONG, DataType
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
 from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
@@ -298,6 +299,57 @@ def _top_k(build: GraphBuilder, budget: int) -> Node:
     return build.add(Limit, source, input=source.id, count=count)
 
 
+def _expand(build: GraphBuilder, budget: int) -> Node:
+    """Projections that pass some columns on, and give others different values."""
+    source = build.relation(budget)
+    passed = tuple(column for column in source.columns if likely(build.draw, 2))
+    types = [one_of(build.draw, COLUMN_TYPES) for _ in range(one_of(build.draw, (1, 1, 2)))]
+    projections = tuple(
+        (*passed, *(_expanded(build, source, data_type) for data_type in types))
+        for _ in range(one_of(build.draw, (1, 2, 2, 3)))
+    )
+    columns = (*passed, *map(build.named, types))
+    return build.add(Expand, source, input=source.id, projections=projections, columns=columns)
+
+
+def _expanded(build: GraphBuilder, source: Node, data_type: DataType) -> Expr:
+    if likely(build.draw, 3):
+        return Literal(None, data_type)
+    return build.fitting(source, data_type)
+
+
+def _grouping_sets(build: GraphBuilder, budget: int) -> Node:
+    """Groups at several levels, told apart by a number or, where it is not read above, not."""
+    source = build.relation(max(budget - 2, 0))
+    keys = tuple(column for column in source.columns if likely(build.draw, 2))
+    expanded = tuple(build.named(column.type) for column in keys)
+    level = build.column("level", LONG, nullable=False)
+    projections = tuple(
+        (
+            *source.columns,
+            *(key if likely(build.draw, 2) else Literal(None, key.type) for key in keys),
+            Literal(number, LONG),
+        )
+        for number in range(one_of(build.draw, (1, 2, 3)))
+    )
+    columns = (*source.columns, *expanded, level)
+    made = build.add(Expand, source, input=source.id, projections=projections, columns=columns)
+    aggregations = tuple(
+        Aggregation(build.column(c.function, c.type, nullable=c.function != "count"), c)
+        for c in [
+            aggregate_call(build.draw, source.columns, likely(build.draw, 2))
+            for _ in range(one_of(build.draw, (0, 1, 2)))
+        ]
+    )
+    grouped = tuple(Assignment(column, column) for column in (*expanded, level))
+    groups = build.add(GroupBy, made, input=made.id, keys=grouped, aggregations=aggregations)
+    kept = tuple(c for c in groups.columns if c != level or likely(build.draw, 2))
+    if not kept:
+        return groups
+    shown = tuple(Assignment(column, column) for column in kept)
+    return build.add(RowTransform, groups, input=groups.id, assignments=shown)
+
+
 def _one_row(build: GraphBuilder, budget: int) -> Node:
     return build.projected(build.add(OneRow), (one_of(build.draw, COLUMN_TYPES),))
 
@@ -323,10 +375,12 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "top_k": (_top_k, Limit),
     "one_row": (_one_row, OneRow),
     "sample": (_sample, Sample),
+    "expand": (_expand, Expand),
+    "grouping_sets": (_grouping_sets, Expand),
 }
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
-_ALL = (*_KINDS, "filter", "project", "inner", "semi", "group", "outer", "sample")
+_ALL = (*_KINDS, "filter", "project", "inner", "inner", "semi", "group", "outer", "sample")
 _WEIGHTED = tuple(kind for kind in _ALL if kind != "sample")
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
 _BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
@@ -344,7 +398,7 @@ def tables(draw: Any, most_rows: int = 5, count: int = 3) -> dict[str, Table]:
             for column, data_type in zip(names, types)  # noqa: B905 (more names than columns)
         )
         row = st.tuples(*(values(data_type, nullable) for _, data_type, nullable in columns))
-        fewest = one_of(draw, (0, 1, 2, 2, 2, 3))
+        fewest = one_of(draw, (0, 1, 2, 3, 3, 3))
         rows = draw(st.lists(row, min_size=fewest, max_size=most_rows))
         if rows and likely(draw, 3):
             rows.append(draw(st.sampled_from(rows)))

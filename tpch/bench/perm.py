@@ -21,6 +21,7 @@ from pushdown.operators import (
     AntiJoin,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -107,6 +108,12 @@ def _row_transform(rewriter: Rewriter, operator: RowTransform, names: Names) -> 
     }
     kept = Carried(below.node, below.rows, equal)
     return Carried(rewriter.projected(below.node, values, kept.added), below.rows, equal)
+
+
+def _expand(rewriter: Rewriter, operator: Expand, names: Names) -> Carried:
+    below = rewriter.carried(operator.input, names)
+    passing = names(operator).passing(tuple(below.rows.values()))
+    return Carried(rewriter.copy(passing, [below.node]), below.rows)
 
 
 def _same_rows(rewriter: Rewriter, operator: Sort | Distinct, names: Names) -> Carried:
@@ -288,6 +295,7 @@ RULES: dict[type[Operator], Callable[[Rewriter, Any, Names], Carried]] = {
     OneRow: _one_row,
     Filter: _filter,
     RowTransform: _row_transform,
+    Expand: _expand,
     InnerJoin: _join,
     OuterJoin: _join,
     SemiJoin: _semi_join,

@@ -38,6 +38,8 @@ _NEGATED_EXACTLY = 34
 _FEWEST_PLACES = 6
 _EXACT_IN_DOUBLE = 15
 _PLAIN_TEXT_SCALE = 6
+_LEAST_INTEGER = 127
+"""What the narrowest integer type holds."""
 _FEW_DAYS = 10**7
 _FEW_DAYS_BITS = 16
 """A date in a file plus a number of days of so many bits is still a date."""
@@ -123,11 +125,36 @@ def _division(call: Call, settings: EngineSettings) -> str | None:
     return "it is exact on decimals only"
 
 
+def _bits(call: Call, settings: EngineSettings) -> str | None:
+    return None if {arg.type for arg in call.args} == {call.type} else "operands differ in type"
+
+
+def _shift(call: Call, settings: EngineSettings) -> str | None:
+    value, places = call.args
+    width = value.type.bits if isinstance(value.type, Integer) else 0
+    if isinstance(places, Literal) and places.value is not None and 0 <= places.value < width:
+        return None
+    return "Spark takes the number of places modulo the width"
+
+
 def _cast(call: Call, settings: EngineSettings) -> str | None:
     source, result = call.args[0].type, call.type
-    if source == result or isinstance(source, Null) or _exact_cast(source, result, settings):
+    if (
+        source == result
+        or isinstance(source, Null)
+        or _few_bits(call.args[0], result)
+        or _exact_cast(source, result, settings)
+    ):
         return None
     return f"casts from {type_name(source)} to {type_name(result)} differ"
+
+
+def _few_bits(value: Expr, result: DataType) -> bool:
+    """Whether the value has so few bits that every integer type holds it: `grouping(k)` has one."""
+    match value, result:
+        case (Call(function="bit_and", args=(_, Literal(value=int(mask)))), Integer()):
+            return 0 <= mask <= _LEAST_INTEGER
+    return False
 
 
 def _exact_cast(source: DataType, result: DataType, settings: EngineSettings) -> bool:
@@ -273,6 +300,8 @@ ARITHMETIC_IN_ANSI = Exactness(
     "on decimals that are not rounded; on integers", _as_in_ansi(_arithmetic)
 )
 DIVISION = Exactness("on decimals that leave room for the digits", _division)
+BITS = Exactness("on integers of one type", _bits)
+SHIFT = Exactness("by a constant number of places", _shift)
 CAST = Exactness("between types that are converted alike", _cast)
 CAST_IN_ANSI = Exactness("between types that are converted alike", _as_in_ansi(_cast))
 LIKE = Exactness("on binary text, with a constant pattern without escapes", _like)

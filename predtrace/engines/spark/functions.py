@@ -77,6 +77,7 @@ SPARK: Mapping[str, SparkFunction] = {
     "bit_and": never_fails(infix(exp.BitwiseAnd)),
     "bit_or": never_fails(infix(exp.BitwiseOr)),
     "bit_xor": never_fails(infix(exp.BitwiseXor)),
+    "shift_right": never_fails("shiftright"),
     "normalize_float": never_fails(spell.normalize_float),
     "unscaled": may_fail(spell.unscaled),
     "decimal_of": may_fail(spell.decimal_of),

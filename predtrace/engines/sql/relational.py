@@ -12,6 +12,7 @@ from predtrace.engines.base import physical_name
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.blocks import FILLER, Block, Planner, filler, named, of_query, read
 from predtrace.engines.sql.dialect import Dialect
+from predtrace.engines.sql.expansion import EXPANSIONS
 from predtrace.engines.sql.joins import JOINS
 from predtrace.engines.sql.zeros import normalized
 from predtrace.errors import NonDeterministicError
@@ -217,6 +218,7 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Filter: _filter,
     RowTransform: _row_transform,
     **JOINS,
+    **EXPANSIONS,
     GroupBy: _group_by,
     Distinct: _distinct,
     Union_: _union,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from predtrace.frontends.spark.catalyst import JavaObject, Jvm, items, scala_seq
-from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.tree import Node, read_tree
 
 
 class Builder:
@@ -121,6 +121,15 @@ class Builder:
         """The plan node over other children."""
         return plan.withNewChildren(scala_seq(self.jvm, children))
 
+    def rows_of(self, node: Node, field: str) -> tuple[tuple[Node, ...], ...]:
+        """The expressions of a plan node in a field that holds a Seq of Seqs.
+
+        The plan's JSON leaves some of them out, and a call for each would take long: an expression
+        over a row of them is read instead.
+        """
+        rows = getattr(node.handle, field)()
+        return tuple(read_tree(self.call("Coalesce", row)).children for row in items(rows))
+
     def with_expressions(
         self, node: Node, replaced: Mapping[Node, JavaObject], roots: Mapping[str, Any]
     ) -> JavaObject:
@@ -131,13 +140,25 @@ class Builder:
             value = plan.productElement(index)
             found = roots.get(str(plan.productElementName(index)))
             if isinstance(found, tuple):
-                value = scala_seq(self.jvm, (self.expression(n, replaced) for n in found))
+                value = self._several(found, replaced)
             elif found is not None:
                 rebuilt = self.expression(found, replaced)
                 some = value.getClass().getName() == "scala.Some"
                 value = self.jvm.scala.Some(rebuilt) if some else rebuilt
             arguments.add(value)
         return plan.makeCopy(arguments.toArray())
+
+    def _several(self, nodes: tuple[Any, ...], replaced: Mapping[Node, JavaObject]) -> JavaObject:
+        """A Seq of rebuilt expressions; tuples become Seqs of their own."""
+        return scala_seq(
+            self.jvm,
+            (
+                self._several(one, replaced)
+                if isinstance(one, tuple)
+                else self.expression(one, replaced)
+                for one in nodes
+            ),
+        )
 
 
 @functools.lru_cache(maxsize=4)

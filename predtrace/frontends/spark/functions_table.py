@@ -67,6 +67,7 @@ SCALAR: dict[str, CatalystClass] = {
     "BitwiseAnd": _plain("bit_and"),
     "BitwiseOr": _plain("bit_or"),
     "BitwiseXor": _plain("bit_xor"),
+    "ShiftRight": _plain("shift_right"),
     "Coalesce": _plain("coalesce"),
     "Greatest": _plain("greatest"),
     "Least": _plain("least"),

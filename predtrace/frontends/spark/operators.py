@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from predtrace.errors import NonDeterministicError, PredTraceError, UnsupportedOperatorError
-from predtrace.frontends.spark import joins, rows, scans, set_operations
+from predtrace.frontends.spark import expansion, joins, rows, scans, set_operations
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
 from predtrace.frontends.spark.registry import BECOMES, TRANSLATORS
@@ -21,9 +21,7 @@ UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
     "Window": f"window functions are {_NOT_YET}",
     "Generate": f"explode and its like, describe and summary are {_NOT_YET}",
-    "Expand": f"ROLLUP, CUBE, grouping sets and unpivots are {_NOT_YET}; write a UNION",
     "Pivot": f"pivots are {_NOT_YET}; write an aggregate with FILTER for each value",
-    "Unpivot": f"unpivots are {_NOT_YET}; write a UNION",
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
     "DomainJoin": "this correlated subquery needs a join with its outer rows; write it as a join",
     "AsOfJoin": f"as-of joins are {_NOT_YET}",
@@ -100,4 +98,4 @@ def _refusal(node: Node) -> PredTraceError:
 
 __all__ = ["BECOMES", "NON_DETERMINISTIC", "TRANSLATORS", "UNSUPPORTED", "translate"]
 # Importing these modules fills the registry.
-_FAMILIES = (joins, rows, scans, set_operations)
+_FAMILIES = (expansion, joins, rows, scans, set_operations)

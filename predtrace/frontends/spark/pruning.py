@@ -22,6 +22,10 @@ Ids = frozenset[int]
 
 _LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 """Nodes that compute columns, and the field that lists them."""
+_ROWS = {"Expand": ("output", "projections")}
+"""Nodes that compute several rows of columns, and the fields that list the columns and the rows."""
+Roots = dict[str, Any]
+"""Expressions by field: one, a tuple of them, or a tuple of tuples."""
 
 
 def prune(plan: JavaObject, builder: Builder) -> JavaObject:
@@ -40,15 +44,14 @@ def prune(plan: JavaObject, builder: Builder) -> JavaObject:
 class _Reads:
     """The expressions of a node: the remaining ones by field, the dropped ones, and all of them."""
 
-    roots: dict[str, Node | tuple[Node, ...]]
-    given: dict[str, Node | tuple[Node, ...]]
+    roots: Roots
+    given: Roots
     dropped: tuple[Node, ...] = ()
 
     @cached_property
     def expressions(self) -> tuple[Node, ...]:
         """The remaining expressions."""
-        found = (one if isinstance(one, tuple) else (one,) for one in self.roots.values())
-        return tuple(expr for several in found for expr in several)
+        return tuple(_flat(self.roots.values()))
 
 
 class _Pruned:
@@ -61,7 +64,7 @@ class _Pruned:
         self._reads: dict[Node, _Reads] = {}
         self._subqueries: dict[Node, dict[Node, _Pruned]] = {}
         for node in self._order:
-            reads = self._reads[node] = _read_by(node, self._needs[node])
+            reads = self._reads[node] = _read_by(node, self._needs[node], builder)
             self._subqueries[node] = {
                 expr: _Pruned(expr.subplan(), _needed_of(expr), builder)
                 for root in reads.expressions
@@ -138,10 +141,20 @@ class _Pruned:
         return self._builder.project((attributes[p] for p in _places(node, needed)), plan)
 
 
-def _read_by(node: Node, needed: Ids | None) -> _Reads:
+def _flat(roots: Iterable[Any]) -> Iterator[Node]:
+    for one in roots:
+        if isinstance(one, tuple):
+            yield from _flat(one)
+        else:
+            yield one
+
+
+def _read_by(node: Node, needed: Ids | None, builder: Builder) -> _Reads:
     if node.cls in DROPPED:
         return _Reads({}, {})
     roots = node.roots()
+    if node.cls in _ROWS and needed is not None:
+        return _read_in_rows(node, needed, roots, builder)
     name = _LISTS.get(node.cls)
     listed = roots.get(name) if name else None
     if name is None or not isinstance(listed, tuple) or needed is None:
@@ -150,9 +163,22 @@ def _read_by(node: Node, needed: Ids | None) -> _Reads:
     return _Reads({**roots, name: kept}, roots, tuple(one for one in listed if one not in kept))
 
 
+def _read_in_rows(node: Node, needed: Ids, given: Roots, builder: Builder) -> _Reads:
+    listed, rows = _ROWS[node.cls]
+    columns, values = given[listed], builder.rows_of(node, rows)
+    kept = [place for place, column in enumerate(columns) if column.expr_id in needed]
+    roots = {
+        **given,
+        listed: tuple(columns[place] for place in kept),
+        rows: tuple(tuple(row[place] for place in kept) for row in values),
+    }
+    dropped = (column for place, column in enumerate(columns) if place not in kept)
+    return _Reads(roots, given, tuple(dropped))
+
+
 def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids | None]:
     """The ids that a node reads of each input."""
-    if node.cls in _LISTS:
+    if node.cls in _LISTS or (node.cls in _ROWS and needed is not None):
         return [_ids_in(reads.expressions)]
     if needed is not None and node.cls == "Union":
         outputs = map(_output_ids, node.children)

@@ -25,7 +25,6 @@ Read = Callable[[str], SparkPipeline]
 UNSUPPORTED = {
     "SELECT sum(v) OVER (PARTITION BY g) FROM t": "Window",
     "SELECT explode(array(v, k)) FROM t": "Generate",
-    "SELECT g, sum(v) FROM t GROUP BY ROLLUP (g)": "Expand",
     "SELECT collect_list(v) FROM t": "CollectList",
     "SELECT first(v) FROM t": "First",
     "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symbolic.expr import Call
-from symbolic.types import DataType, Decimal, Float, Integer
+from symbolic.types import INTEGER, DataType, Decimal, Float, Integer
 from tests.reference.functions.base import Builder, Settings, plain
 from tests.reference.values import EXACT, fit_decimal, fit_integer
 
@@ -171,6 +171,12 @@ def _sign(value: Any) -> Any:
     return type(value)((value > 0) - (value < 0))
 
 
+def _shift_right(expr: Call, settings: Settings) -> Callable[..., Any]:
+    """Java shifts by the number of places modulo the width."""
+    width = 32 if expr.type == INTEGER else 64
+    return lambda value, places: value >> (places % width)
+
+
 def _check_overflow(expr: Call, settings: Settings) -> Callable[..., Any]:
     return fitted(expr.type)
 
@@ -217,6 +223,7 @@ NUMBERS: dict[str, Builder] = {
     "bit_and": plain(lambda left, right: left & right),
     "bit_or": plain(lambda left, right: left | right),
     "bit_xor": plain(lambda left, right: left ^ right),
+    "shift_right": _shift_right,
     "unscaled": _unscaled_of,
     "decimal_of": _decimal_of,
     "check_overflow": _check_overflow,

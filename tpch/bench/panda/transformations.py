@@ -19,6 +19,7 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     Except,
+    Expand,
     Filter,
     GroupBy,
     InnerJoin,
@@ -60,6 +61,7 @@ REFUSED: dict[type[Operator], str] = {
     Union_: _SET,
     Intersect: _SET,
     Except: _SET,
+    Expand: "attributes do not tell by which projection a row was made",
     Limit: "which rows a limit below other operators took is no attribute's matter",
     Sample: "which rows a sample drew is no attribute's matter",
 }
