@@ -14,8 +14,10 @@ from importlib.resources import files
 import msgspec
 
 from predtrace.text.spark_calls import SYNTAX
+from symbolic.functions import COMBINES
 
 SCALAR = "scalar"
+AGGREGATE = "aggregate"
 
 _FILES = "it reads files"
 _JAVA = "it calls any method of Java"
@@ -84,3 +86,13 @@ def may_be_carried(name: str) -> bool:
         return True
     row = builtins().get(name)
     return row is not None and row.kind == SCALAR and name not in NEVER
+
+
+def aggregate_may_be_carried(name: str) -> bool:
+    """Whether an aggregate's calls may be sent to Spark by their name.
+
+    There is no use in it for one whose result the order of the rows decides.
+    """
+    row = builtins().get(name)
+    known = row is not None and row.kind == AGGREGATE and name in COMBINES
+    return known and not COMBINES[name].by_order

@@ -6,9 +6,10 @@ and the formats, options and settings that it puts in force must be known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from predtrace.jobs.builtins import OF_FILES, may_be_carried
+from predtrace.jobs.builtins import OF_FILES, aggregate_may_be_carried, may_be_carried
 from predtrace.jobs.fields import Malformed
 from predtrace.jobs.formats import lies_under, refusal
 from predtrace.jobs.model import Job, StoredResult
@@ -17,7 +18,7 @@ from predtrace.text.spark_calls import options_of, spark_call
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, MarkJoin, Scan
 from symbolic.expr import Call, conjuncts
-from symbolic.functions import AGGREGATES, FUNCTIONS, carried, is_carried
+from symbolic.functions import FUNCTIONS, Carried, aggregate_of, carried, is_carried
 
 _MOST = 1 << 48
 """More bytes, or rows, than files have."""
@@ -27,16 +28,38 @@ def function_problem(function: str) -> str | None:
     """Why calls of a function cannot be answered; None if they can."""
     if not is_carried(function):
         return None if function in FUNCTIONS else f"there is no function {function!r}"
+    return _carried_problem(function, may_be_carried)
+
+
+def aggregate_problem(function: str) -> str | None:
+    """Why a job cannot have an aggregate; None if it can."""
+    if is_carried(function):
+        return _carried_problem(function, aggregate_may_be_carried)
     try:
-        found = carried(function)
-        assert found is not None
-        if not may_be_carried(found.name):
-            return f"there is no built-in function {found.name!r} that jobs may call by its name"
-        spark_call(found, ())
-        read = [name for name in options_of(found) if name.lower() in OF_FILES]
-        return f"the option {read[0]!r} of {found.name} reads files" if read else None
+        return None if aggregate_of(function) else f"there is no aggregate {function!r}"
     except ValueError as error:
         return str(error)
+
+
+def carried_problem(function: Carried, allowed: Callable[[str], bool]) -> str | None:
+    """Why calls of a carried function cannot be answered; None if they can."""
+    if not allowed(function.name):
+        return f"there is no built-in function {function.name!r} that jobs may call by its name"
+    try:
+        spark_call(function, ())
+        read = [name for name in options_of(function) if name.lower() in OF_FILES]
+        return f"the option {read[0]!r} of {function.name} reads files" if read else None
+    except ValueError as error:
+        return str(error)
+
+
+def _carried_problem(function: str, allowed: Callable[[str], bool]) -> str | None:
+    try:
+        found = carried(function)
+    except ValueError as error:
+        return str(error)
+    assert found is not None
+    return carried_problem(found, allowed)
 
 
 def check_record(job: Job) -> None:
@@ -62,8 +85,8 @@ def _check_graph(job: Job) -> None:
         raise Malformed(f"the operator graph: {error}") from error
     for operator in job.graph:
         for aggregation in operator.aggregations if isinstance(operator, GroupBy) else ():
-            if aggregation.call.function not in AGGREGATES:
-                raise Malformed(f"there is no aggregate {aggregation.call.function!r}")
+            if problem := aggregate_problem(aggregation.call.function):
+                raise Malformed(problem)
 
 
 def _check_settings(job: Job) -> None:

@@ -15,7 +15,6 @@ from predtrace.targets.specs import TargetSpecs
 from predtrace.vocabulary import AUTO, STORED, Aggregates
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy
-from symbolic.functions import AGGREGATES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +81,6 @@ def readings_differ(job: Job) -> bool:
     return any(
         isinstance(operator, GroupBy)
         and operator.aggregations
-        and all(AGGREGATES[a.call.function].attained for a in operator.aggregations)
+        and all(a.call.row.attained for a in operator.aggregations)
         for operator in job.graph
     )

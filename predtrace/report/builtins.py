@@ -1,7 +1,7 @@
 """Asks Spark for its built-in functions: ``python -m predtrace.report.builtins``.
 
-It writes `predtrace/jobs/builtins.tsv`. What becomes of a scalar function is tried out on the
-examples that Spark documents for it, without constant folding.
+It writes `predtrace/jobs/builtins.tsv`. What becomes of a scalar function or an aggregate is tried
+out on the examples that Spark documents for it, without constant folding.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.environment.sessions import as_active
 from predtrace.errors import NonDeterministicError, PredTraceError
+from predtrace.frontends.spark.aggregates import aggregate_call
 from predtrace.frontends.spark.building import builder_in
-from predtrace.frontends.spark.carrying import Carrier
+from predtrace.frontends.spark.carrying import Carrier, names_of
 from predtrace.frontends.spark.catalyst import items
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs import builtins as page
-from predtrace.jobs.builtins import FOLDED, NEVER, SCALAR, Builtin
+from predtrace.jobs.builtins import AGGREGATE, FOLDED, NEVER, SCALAR, Builtin
 from predtrace.jobs.settings import read_settings
 from symbolic.expr import Call, Column, Expr, walk
-from symbolic.functions import is_carried
+from symbolic.functions import AGGREGATES, is_carried
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OWN, CARRIED, REFUSED = "own", "carried", "refused"
+OWN, CARRIED, OPAQUE, REFUSED = "own", "carried", "opaque", "refused"
 _EXAMPLE = re.compile(r"> (SELECT.*?);\n", re.DOTALL)
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 _KINDS = {
@@ -87,7 +88,11 @@ def asked(spark: SparkSession, names: Iterable[str] = ()) -> Iterator[Builtin]:
         if name in _MORE:
             examples.append(f"SELECT {_MORE[name]} FROM VALUES ('10:00:00', X'00') AS v(s, b)")
         kind = _kind(session, found, examples)
-        support = _support(session, name, found, examples) if kind == SCALAR else ""
+        support = ""
+        if kind == SCALAR:
+            support = _support(session, name, found, examples)
+        elif kind == AGGREGATE:
+            support = _aggregate_support(session, name, examples)
         yield Builtin(name, found.rpartition(".")[2].rstrip("$"), kind, support)
 
 
@@ -157,6 +162,30 @@ def _verdicts(session: SparkSession, plan: Any) -> Iterator[str]:
         except PredTraceError as error:
             reason = str(error).partition(" at line ")[0]
             yield f"{REFUSED}: {reason.rpartition(' cannot be traced: ')[2]}"
+
+
+def _aggregate_support(session: SparkSession, name: str, examples: Iterable[str]) -> str:
+    """What becomes of an aggregate in the best of its examples; nothing for no example."""
+    found = {
+        verdict
+        for plan in filter(None, (_analyzed(session, example) for example in examples))
+        for verdict in _aggregate_verdicts(session, name, plan)
+    }
+    return next((verdict for verdict in (OWN, CARRIED, OPAQUE) if verdict in found), "")
+
+
+def _aggregate_verdicts(session: SparkSession, name: str, plan: Any) -> Iterator[str]:
+    settings = read_settings(session.conf, session.version)
+    carrier = Carrier(session, settings, builder_in(session._jvm))
+    for root in (root for node in read_tree(plan).walk() for root in node.all_expressions()):
+        scope, _ = _inputs(root)
+        for node in (node for node in root.walk() if node.cls == "AggregateExpression"):
+            # An example of one aggregate may call others.
+            if name in names_of(node.children[0]):
+                reader = ExpressionReader(settings, scope, {}, carrier)
+                with as_active(session):
+                    called = aggregate_call(reader, node, 0).function
+                yield OWN if called in AGGREGATES else CARRIED if is_carried(called) else OPAQUE
 
 
 def _inputs(tree: Node) -> tuple[dict[int, Column], dict[Node, Column]]:

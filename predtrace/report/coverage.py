@@ -23,7 +23,7 @@ from predtrace.frontends.spark.functions_table import CatalystClass
 from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
-from symbolic.functions import AGGREGATES, FUNCTIONS, TRY_FORMS, Encoding
+from symbolic.functions import AGGREGATES, COMBINES, FUNCTIONS, TRY_FORMS, Combines, Encoding
 
 _INTRODUCTION = """\
 # Coverage
@@ -45,7 +45,14 @@ _KNOWS = {
 _SUPPORT = {"own": "with rows of its own", "carried": "carried"}
 _OF_KIND = {"window": "WindowExpression", "generator": "Explode"}
 """The expression class around all functions of a kind, or like them."""
-_MADE_BY = {
+_WHY = {
+    Combines.PICKS: "the order of the rows decides whose value it takes",
+    Combines.COLLECTS: "the order of the rows decides the order of its elements",
+    Combines.MERGES: "how its parts are merged decides the result",
+}
+"""Why only the run knows the results of an aggregate."""
+_NOWHERE = {"measure": "it is for metric views, which Spark rewrites before"}
+MADE_BY = {
     "MaxByBuilder": "MaxBy",
     "MinByBuilder": "MinBy",
     "TryAverageExpressionBuilder": "Average",
@@ -128,7 +135,8 @@ def _builtins() -> list[str]:
     return [
         f"Of {len(rows)} built-in functions: {total}. A carried function has no row above: Spark",
         "evaluates it by its name, and the solver knows that equal arguments give equal results.",
-        "What becomes of a scalar function was tried on the examples that Spark documents for it.",
+        "What becomes of a scalar function or an aggregate was tried on the examples that Spark",
+        "documents for it. An opaque one is stored when the job runs, if its value is needed.",
         "",
         *_table(("function", "class, or its builder", "support"), rows),
     ]
@@ -139,14 +147,17 @@ def _builtin_support(row: Builtin) -> str:
         return "folded: the value that the job saw stands in it"
     if row.kind == SCALAR:
         return _SUPPORT.get(row.support) or row.support
-    expression = _MADE_BY.get(row.expression, row.expression)
+    expression = MADE_BY.get(row.expression, row.expression)
     if expression in functions_table.AGGREGATE:
         return _SUPPORT["own"]
+    if row.support == "opaque":
+        return f"opaque: {_WHY.get(COMBINES[row.name], 'it cannot be called by name')}"
+    if row.support:
+        return _SUPPORT[row.support]
     reason = functions_table.UNSUPPORTED.get(expression)
     if row.kind in _OF_KIND:
         reason = reason or functions_table.UNSUPPORTED.get(_OF_KIND[row.kind])
-    if reason is None and row.kind == "aggregate":
-        return "without a row: refused, unless Spark replaces it by aggregates with rows"
+    reason = reason or _NOWHERE.get(row.name)
     return f"refused: {reason}" if reason else f"{row.kind}: see the operators"
 
 

@@ -34,6 +34,7 @@ from pushdown.operators import (
     Union_,
 )
 from symbolic.expr import TRUE, Expr
+from symbolic.functions import shown
 
 Labeller = Callable[[Any, ColumnNames, OperatorGraph], str]
 
@@ -159,7 +160,7 @@ def _assignments(assignments: tuple[Assignment, ...], names: ColumnNames) -> str
 def _aggregation(item: Aggregation, names: ColumnNames) -> str:
     args = ", ".join(map(names.expression, item.call.args)) or "*"
     distinct = "distinct " if item.call.distinct else ""
-    text = f"{names.name(item.column)} = {item.call.function}({distinct}{args})"
+    text = f"{names.name(item.column)} = {shown(item.call.function)}({distinct}{args})"
     if item.call.filter is not None:
         text += f" where {names.expression(item.call.filter)}"
     return text

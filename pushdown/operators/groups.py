@@ -22,12 +22,12 @@ from symbolic.expr import (
     Expr,
     column_ids,
 )
-from symbolic.functions import AGGREGATES, Combines
-from symbolic.types import LONG, DataType, Float, Integer
+from symbolic.functions import Aggregate, Combines, aggregate_of
+from symbolic.types import LONG, DataType, Float, Integer, has_floats
 
 
 class AggregateCall(msgspec.Struct, frozen=True):
-    """An aggregate over a group; `function` is a key of `symbolic.functions.AGGREGATES`.
+    """An aggregate over a group; `symbolic.functions.aggregate_of` knows its `function`.
 
     ``count`` without arguments counts rows. `distinct` drops repeated argument tuples
     first; `filter` keeps the rows for which it is true.
@@ -45,28 +45,38 @@ class AggregateCall(msgspec.Struct, frozen=True):
         return self.args if self.filter is None else (*self.args, self.filter)
 
     @property
+    def row(self) -> Aggregate:
+        """What is known of the function. Raises KeyError if it is unknown."""
+        if (row := aggregate_of(self.function)) is None:
+            raise KeyError(self.function)
+        return row
+
+    @property
     def repeats(self) -> Repeats:
         """Adding floating-point numbers depends on the order of the rows, and so may `try_sum`.
 
-        Integers that are added may be such that it does not.
+        Integers that are added may be such that it does not. Some aggregates depend on the order
+        for all values.
         """
         if not self._depends_on_order():
             return Repeats.ALWAYS
         return Repeats.NEVER if self.added_integer is None else Repeats.BY_DATA
 
     def _depends_on_order(self) -> bool:
-        function = AGGREGATES[self.function]
+        function = self.row
+        if function.combines.by_order:
+            return True
         if function.try_of is not None:
             return self.args[0].type == LONG
-        if not isinstance(self.type, Float) or function.attained:
+        if not has_floats(self.type) or function.attained:
             return False
-        of_floats = any(isinstance(arg.type, Float) for arg in self.args)
-        return of_floats or function.combines is not Combines.SORTS
+        # The first argument is sorted; a percentile's share is the same in all rows.
+        return has_floats(self.args[0].type) or function.combines is not Combines.SORTS
 
     @property
     def added_integer(self) -> Expr | None:
         """The integer that is added as a double: ``avg(n)``, ``sum(CAST(n AS DOUBLE))``."""
-        if AGGREGATES[self.function].combines is not Combines.ADDS:
+        if self.row.combines is not Combines.ADDS:
             return None
         (value,) = self.args
         match value:

@@ -30,7 +30,6 @@ from symbolic.expr import (
     same,
     substitute,
 )
-from symbolic.functions import AGGREGATES
 from symbolic.logic import ALWAYS, all_of, any_of, negate
 from symbolic.table import SymbolicRow
 
@@ -41,7 +40,7 @@ def attains(operator: GroupBy, context: Context) -> bool:
         context.aggregates == MINIMAL
         and bool(operator.aggregations)
         and all(
-            AGGREGATES[aggregation.call.function].attained and aggregation.call.filter is None
+            aggregation.call.row.attained and aggregation.call.filter is None
             for aggregation in operator.aggregations
         )
     )

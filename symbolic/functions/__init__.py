@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from msgspec.structs import replace
+
+from symbolic.functions.aggregates import CARRIED_AGGREGATE, COMBINES, OPAQUE_AGGREGATE
 from symbolic.functions.aggregates import ROWS as _AGGREGATES
 from symbolic.functions.arrays import ROWS as _ARRAYS
 from symbolic.functions.base import (
@@ -25,16 +28,18 @@ from symbolic.functions.base import (
     Zeros,
 )
 from symbolic.functions.carried import ROW as _CARRIED
-from symbolic.functions.carried import Carried, carried, is_carried, key_of, shown
+from symbolic.functions.carried import Carried, carried, is_carried, key_of
 from symbolic.functions.casts import ROWS as _CASTS
 from symbolic.functions.comparisons import ROWS as _COMPARISONS
 from symbolic.functions.dates import ROWS as _DATES
 from symbolic.functions.numbers import ROWS as _NUMBERS
+from symbolic.functions.opaque import Opaque, opaque, shown
 from symbolic.functions.texts import ROWS as _TEXTS
 
 __all__ = [
     "AGGREGATES",
     "Aggregate",
+    "COMBINES",
     "Carried",
     "Combines",
     "Encoding",
@@ -42,15 +47,18 @@ __all__ = [
     "Function",
     "Nulls",
     "OF_COMPARED",
+    "Opaque",
     "SAME_FOR_EQUALS",
     "STRICT_TEST",
     "Semantics",
     "TRY_FORMS",
     "Zeros",
+    "aggregate_of",
     "by_id",
     "carried",
     "is_carried",
     "key_of",
+    "opaque",
     "row_of",
     "shown",
 ]
@@ -81,7 +89,21 @@ def row_of(function: str) -> Function | None:
 
 
 AGGREGATES: Mapping[str, Aggregate] = by_id(_AGGREGATES)
-"""Every aggregate function, by id."""
+"""Every aggregate function with a row, by id."""
+
+
+def aggregate_of(function: str) -> Aggregate | None:
+    """What is known of an aggregate, carried and opaque ones included; None without a row.
+
+    Raises ValueError for what looks like the id of a carried or opaque one, and is none.
+    """
+    if opaque(function) is not None:
+        return OPAQUE_AGGREGATE
+    found = carried(function)
+    if found is None:
+        return AGGREGATES.get(function)
+    return replace(CARRIED_AGGREGATE, combines=COMBINES.get(found.name, Combines.OPAQUE))
+
 
 SAME_FOR_EQUALS = frozenset(row.id for row in FUNCTIONS.values() if row.zeros is not Zeros.APART)
 """Functions that give equal results for 0.0 and -0.0."""

@@ -94,17 +94,30 @@ class Combines(Enum):
     ATTAINS = "attains"
     """It takes one of them: the rows that have it are the minimal lineage."""
     COUNTS = "counts"
-    """It counts them, or connects truth values."""
+    """It counts them, or connects truth values or bits."""
     ADDS = "adds"
     """It adds them up."""
     SORTS = "sorts"
     """It sorts them and computes with the values in the middle."""
     COMPUTES = "computes"
     """It computes with all of them as floating-point numbers."""
+    PICKS = "picks"
+    """It takes one of them: the order of the rows decides which."""
+    COLLECTS = "collects"
+    """It puts them together in the order of the rows."""
+    MERGES = "merges"
+    """It summarises parts of the group, and how these are merged decides the result."""
+    OPAQUE = "opaque"
+    """In a way that nothing is known of."""
+
+    @property
+    def by_order(self) -> bool:
+        """Whether the order of the rows may decide the result, whatever their values are."""
+        return self in (Combines.PICKS, Combines.COLLECTS, Combines.MERGES, Combines.OPAQUE)
 
 
 class Aggregate(msgspec.Struct, frozen=True):
-    """One aggregate function that gives the same result for any order of exact values.
+    """One aggregate function; `combines` says whether the order of the rows may matter to it.
 
     `never_null`: not even for no rows. `try_of` names the aggregate that fails where this aggregate
     is NULL; the order of the rows may decide whether it is.

@@ -75,9 +75,3 @@ def is_carried(function: str) -> bool:
 def key_of(function: str) -> str:
     """The key of a function in the tables of engines: its id, or that of all carried ones."""
     return KEY if is_carried(function) else function
-
-
-def shown(function: str) -> str:
-    """The function as people know it."""
-    found = carried(function)
-    return function if found is None else found.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from predtrace.jobs.builtins import FOLDED, NEVER, SCALAR, builtins, may_be_carried
+from predtrace.jobs.builtins import AGGREGATE, FOLDED, NEVER, SCALAR, builtins, may_be_carried
 from predtrace.report.builtins import asked
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ def test_a_sample_is_current(spark: SparkSession) -> None:
 def test_what_is_never_carried_is_built_in() -> None:
     assert {*NEVER, *FOLDED} <= builtins().keys()
     assert not any(may_be_carried(name) for name in NEVER)
+
+
+def test_aggregates_are_traced() -> None:
+    """Except for those of grouping sets and of metric views, which are no aggregates."""
+    rows = [row for row in builtins().values() if row.kind == AGGREGATE]
+    assert len(rows) > 80
+    assert {row.support for row in rows} == {"own", "carried", "opaque", ""}
+    assert {row.name for row in rows if not row.support} == {"grouping", "grouping_id", "measure"}
 
 
 def test_few_scalar_functions_are_refused() -> None:

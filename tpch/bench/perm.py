@@ -39,7 +39,6 @@ from pushdown.operators import (
     Union_,
 )
 from symbolic.expr import TRUE, Call, Column, Expr, Literal, call, conjunction, disjunction, same
-from symbolic.functions import AGGREGATES
 from symbolic.types import BOOLEAN, LONG
 from tpch.bench.naming import Names
 from tpch.bench.rewriting import Carried, Rewriter
@@ -219,8 +218,7 @@ def _contributes(rewriter: Rewriter, operator: GroupBy, names: Names, inner: Nam
     """
     calls = [aggregation.call for aggregation in operator.aggregations]
     attained = all(
-        AGGREGATES[call.function].attained and call.filter is None and not call.distinct
-        for call in calls
+        call.row.attained and call.filter is None and not call.distinct for call in calls
     )
     if not (rewriter.minimal and calls and attained):
         return TRUE

@@ -21,6 +21,7 @@ from predtrace.engines.sql.exact_division import divisible, exact_quotient
 from predtrace.engines.sql.functions import ALWAYS, Evaluated, Exactness, Refused
 from predtrace.jobs.model import EngineSettings
 from pushdown.operators import AggregateCall
+from symbolic.functions.carried import KEY
 from symbolic.types import Decimal, Integer, type_name
 
 COUNT_TYPE = Decimal(19, 0)
@@ -124,5 +125,6 @@ DUCKDB_AGGREGATES: Mapping[str, Evaluated[AggregateSpelling, AggregateCall] | Re
     "median": Refused(_ROUNDS),
     "percentile": Refused(_ROUNDS),
     "count_if": Evaluated(_count_if, ALWAYS),
+    KEY: Refused("it is an aggregate of Spark that only Spark evaluates"),
 }
-"""Every aggregate, by id."""
+"""Every aggregate that is computed again, by id."""

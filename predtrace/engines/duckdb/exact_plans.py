@@ -18,6 +18,7 @@ from predtrace.jobs.model import EngineSettings
 from pushdown.graph import OperatorGraph
 from pushdown.operators import AggregateCall, GroupBy, Operator
 from symbolic.expr import Column, Expr, Literal, walk
+from symbolic.functions import key_of, shown
 from symbolic.types import DataType, Null, type_name
 
 
@@ -70,10 +71,10 @@ def _aggregates(operator: Operator, settings: EngineSettings) -> str | None:
     if not isinstance(operator, GroupBy):
         return None
     for call in _calls(operator):
-        row = DUCKDB_AGGREGATES.get(call.function)
+        row = DUCKDB_AGGREGATES.get(key_of(call.function))
         found = call_inexactness(row, call, settings) or _repeated(call)
         if found is not None:
-            return f"{call.function} is not computed exactly as in Spark: {found}"
+            return f"{shown(call.function)} is not computed exactly as in Spark: {found}"
     return None
 
 

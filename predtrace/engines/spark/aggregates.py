@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from predtrace.engines.spark.total import OWN_ENGINE
-from predtrace.engines.sql.aggregates import AggregateSpelling, spelled
+from predtrace.engines.sql.aggregates import AggregateSpelling, filtered, spelled
 from predtrace.engines.sql.functions import Evaluated
 from predtrace.engines.sql.literals import sql_type
+from predtrace.text.spark_calls import spark_call
 from pushdown.operators import AggregateCall
+from symbolic.functions import carried
+from symbolic.functions.carried import KEY
 from symbolic.types import LONG, Decimal
 
 _ANY_LONG = Decimal(20, 0)
@@ -29,6 +32,14 @@ def _try_sum(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | Non
     wide = exp.Cast(this=args[0], to=sql_type(_ANY_LONG, "spark"))
     total = spelled("sum")(call, [wide], keep)
     return exp.TryCast(this=total, to=sql_type(LONG, "spark"), safe=True)
+
+
+def _carried(call: AggregateCall, args: Sequence[exp.Expr], keep: exp.Expr | None) -> exp.Expr:
+    """An aggregate by Spark's name for it."""
+    function = carried(call.function)
+    assert function is not None
+    values = [exp.Distinct(expressions=list(args))] if call.distinct else args
+    return filtered(spark_call(function, values), keep)
 
 
 class SparkAggregate(Evaluated[AggregateSpelling, AggregateCall], frozen=True):
@@ -63,5 +74,6 @@ SPARK_AGGREGATES: Mapping[str, SparkAggregate] = {
     "median": _row(spelled("median")),
     "percentile": _row(spelled("percentile")),
     "count_if": _row(spelled("count_if")),
+    KEY: _row(_carried),
 }
-"""Every aggregate, by id."""
+"""Every aggregate that is computed again, by id."""

@@ -11,7 +11,7 @@ from sqlglot import exp
 from predtrace.engines.sql.literals import cast_to
 from predtrace.errors import EngineError
 from pushdown.operators import AggregateCall
-from symbolic.functions import Semantics
+from symbolic.functions import Semantics, key_of, shown
 
 if TYPE_CHECKING:
     from predtrace.engines.sql.aggregates import AggregateSpelling
@@ -38,9 +38,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises EngineError for an aggregate without a spelling.
         """
-        spelling = self.aggregates.get(call.function)
+        spelling = self.aggregates.get(key_of(call.function))
         if spelling is None:
-            raise EngineError(f"the {self.name} engine cannot compute {call.function}")
+            raise EngineError(f"the {self.name} engine cannot compute {shown(call.function)}")
         keep = None if call.filter is None else compile(call.filter)
         return cast_to(
             spelling(call, [compile(arg) for arg in call.args], keep), call.type, self.name

@@ -12,10 +12,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from predtrace.errors import UnsupportedOperatorError
-from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
-from predtrace.frontends.spark.expressions import ExpressionReader, refers_outside, refusal
-from predtrace.frontends.spark.functions_table import AGGREGATE
+from predtrace.frontends.spark.aggregates import aggregate_call
+from predtrace.frontends.spark.catalyst import JavaObject, origin_of
+from predtrace.frontends.spark.expressions import ExpressionReader, refers_outside
 from predtrace.frontends.spark.translation import (
     Build,
     Prepared,
@@ -33,8 +32,8 @@ from pushdown.operators import (
     RowTransform,
 )
 from symbolic import types as t
-from symbolic.expr import Column, Expr, Literal, render
-from symbolic.functions import AGGREGATES
+from symbolic.expr import Column, Expr, render
+from symbolic.functions import shown
 
 
 @dataclass
@@ -112,10 +111,10 @@ def _new(split: _Split, node: Node, name: str, kind: t.DataType, nullable: bool)
 def _find_uses(split: _Split, node: Node, names: dict[Node, Node]) -> None:
     """Find the outermost aggregates and group keys of a result expression."""
     if node.cls == "AggregateExpression":
-        call = _aggregate_call(split.reader, node)
+        call = aggregate_call(split.reader, node, len(split.calls))
         if call not in split.calls:
             name = names[node].name if node in names else _text(call)
-            nullable = not AGGREGATES[call.function].never_null
+            nullable = not call.row.never_null
             split.calls[call] = _new(split, node, name, call.type, nullable)
         split.uses[node] = split.calls[call]
         return
@@ -139,48 +138,7 @@ def _key_of(split: _Split, node: Node) -> _Made | None:
 
 def _text(call: AggregateCall) -> str:
     distinct = "DISTINCT " if call.distinct else ""
-    return f"{call.function}({distinct}{', '.join(map(render, call.args)) or '*'})"
-
-
-def _aggregate_call(reader: ExpressionReader, node: Node) -> AggregateCall:
-    function, *filters = node.children
-    row = AGGREGATE.get(function.cls)
-    if row is None and "replacement" in function.fields and len(function.children) == 1:
-        function = function.children[0]
-        row = AGGREGATE.get(function.cls)
-    if row is None:
-        raise refusal(function)
-    name = row.function
-    reader.check_captured(function)
-    args = reader.arguments(function)
-    kind = reader.asked(function, name, args).type
-    if row.has_mode:
-        name = reader.in_mode(function, name, kind)
-    if name == "percentile":
-        args = _percentile(function, args)
-    if name == "count" and all(isinstance(a, Literal) and a.value is not None for a in args):
-        args = ()
-    distinct = bool(node.fields["isDistinct"])
-    if distinct and name == "count" and not args:
-        raise UnsupportedOperatorError(
-            f"count(DISTINCT constant) cannot be traced; count something else{place(node.handle)}"
-        )
-    return AggregateCall(
-        function=name,
-        args=args,
-        type=kind,
-        # Duplicates never change a minimum, and min/max have their own lineage rules.
-        distinct=distinct and not AGGREGATES[name].attained,
-        filter=reader.read(filters[0]) if filters else None,
-    )
-
-
-def _percentile(node: Node, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    value, share, frequency, *_ = args
-    once = isinstance(frequency, Literal) and frequency.value == 1
-    if not once or bool(node.handle.reverse()) or isinstance(share.type, t.Array):
-        raise refusal(node)
-    return (value, share)
+    return f"{shown(call.function)}({distinct}{', '.join(map(render, call.args)) or '*'})"
 
 
 def _plain_order(split: _Split, results: Sequence[Node]) -> list[tuple[Expr, _Made]] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +21,13 @@ from predtrace.environment.sessions import as_active, first_line, new_session
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.tree import Node, read_tree
-from predtrace.jobs.builtins import NEVER, classes, may_be_carried
-from predtrace.jobs.checks import function_problem
+from predtrace.jobs.builtins import (
+    NEVER,
+    aggregate_may_be_carried,
+    classes,
+    may_be_carried,
+)
+from predtrace.jobs.checks import carried_problem
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import put_in_force
 from predtrace.text.spark_calls import spark_call, spelled_parameters
@@ -85,10 +90,19 @@ class Carrier:
 
     def function(self, node: Node, arguments: Sequence[Argument]) -> Carried:
         """The function that is carried. Raises NotCarried."""
+        return self._proved(node, arguments, may_be_carried)
+
+    def aggregate(self, node: Node, arguments: Sequence[Argument]) -> Carried:
+        """The aggregate that is carried. Raises NotCarried."""
+        return self._proved(node, arguments, aggregate_may_be_carried)
+
+    def _proved(
+        self, node: Node, arguments: Sequence[Argument], allowed: Callable[[str], bool]
+    ) -> Carried:
         tried: list[str] = []
-        for name in _names(node):
+        for name in filter(allowed, names_of(node)):
             function = Carried(name, node.cls, _parameters(node, name))
-            problem = function_problem(function.id) or self._problem(function, node, arguments)
+            problem = carried_problem(function, allowed) or self._problem(function, node, arguments)
             if problem is None:
                 return function
             tried.append(f"{name}: {problem}")
@@ -158,7 +172,10 @@ class Carrier:
                 columns += items(argument.node.handle.references().toSeq())
         plan = builder.project([call], builder.relation(columns))
         analyzed = builder.dataset(session, plan).queryExecution().analyzed()
-        return analyzed.projectList().apply(0).child()
+        # A call of an aggregate makes an aggregation of the projection.
+        called = analyzed.expressions().apply(0).child()
+        aggregates = called.getClass().getSimpleName() == "AggregateExpression"
+        return called.aggregateFunction() if aggregates else called
 
     def _over(
         self, node: Node, arguments: Sequence[Argument], inputs: Sequence[JavaObject | None]
@@ -196,11 +213,11 @@ def inherits(node: Node) -> bool:
     return "replacement" in node.fields and len(node.children) == 1
 
 
-def _names(node: Node) -> Iterator[str]:
+def names_of(node: Node) -> Iterator[str]:
     """Names that the function may have, the likeliest first; each once."""
     own = str(node.handle.prettyName())
     names = (own, f"try_{own}", *classes().get(node.cls, ()), *_OPERATORS.get(node.cls, ()))
-    yield from (name for name in dict.fromkeys(names) if may_be_carried(name))
+    yield from dict.fromkeys(names)
 
 
 def _parameters(node: Node, name: str) -> tuple[tuple[str, str], ...]:

@@ -204,20 +204,12 @@ UNSUPPORTED: dict[str, str] = {
         "compute it in the query around that",
     ),
     "LateralSubquery": "lateral joins are not traced yet; write it as a plain join",
-    "First": "its result depends on the order of rows; use min or max",
-    "Last": "its result depends on the order of rows; use min or max",
-    "AnyValue": "its result depends on the order of rows; use min or max",
-    "MaxBy": "ties make its result depend on the order of rows; use a window or a join",
-    "MinBy": "ties make its result depend on the order of rows; use a window or a join",
-    "CollectList": "its result depends on the order of rows; trace the rows before it",
-    "CollectSet": "its result depends on the order of rows; trace the rows before it",
-    "ListAgg": "its result depends on the order of rows; trace the rows before it",
-    "ApproximatePercentile": "it approximates; use percentile",
-    "HyperLogLogPlusPlus": "it approximates; use count(DISTINCT …)",
     "Grouping": "grouping sets are not traced yet",
     "GroupingID": "grouping sets are not traced yet",
 }
 """Expression classes known to be refused, with the reason and the way out."""
+OF_VALUES = frozenset({"PythonUDF", "ScalaUDF"})
+"""Those that are functions of their arguments and no more; the others say something of the plan."""
 
 PRECISION_LOSS = "spark.sql.decimalOperations.allowPrecisionLoss"
 _YES, _NO = {True: "true", False: "false"}, {True: "false", False: "true"}

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.unreadable import OpaqueExpressionError
 from symbolic import types as t
 from symbolic.expr import Call, Expr, Literal
 
@@ -21,7 +21,7 @@ def read_literal(node: Node) -> Literal:
     """A ``Literal`` node: its value in Python, exact.
 
     Zoned timestamps are aware datetimes in UTC, others naive. Raises
-    UnsupportedOperatorError for a value that the IR cannot hold.
+    OpaqueExpressionError for a value that the IR cannot hold.
     """
     return _read(node, data_type(node.fields["dataType"]), node.fields.get("value"))
 
@@ -38,11 +38,11 @@ def _read(node: Node, kind: t.DataType, text: str | None) -> Literal:
         if isinstance(kind, t.Timestamp):
             return Literal(_timestamp(int(node.handle.value()), kind.zoned), kind)
     except (ValueError, OverflowError) as error:
-        raise UnsupportedOperatorError(
+        raise OpaqueExpressionError(
             f"the literal {text} is outside of Python's {t.type_name(kind)} values"
             f"{place(node.handle)}"
         ) from error
-    raise UnsupportedOperatorError(
+    raise OpaqueExpressionError(
         f"a literal of type {t.type_name(kind)} cannot be traced{place(node.handle)}"
     )
 
@@ -50,7 +50,7 @@ def _read(node: Node, kind: t.DataType, text: str | None) -> Literal:
 def read_array(node: Node, kind: t.Array) -> Call | Literal:
     """A ``Literal`` node of an array, as the array of its elements.
 
-    Raises UnsupportedOperatorError for elements that the IR cannot hold.
+    Raises OpaqueExpressionError for elements that the IR cannot hold.
     """
     if node.fields.get("value") is None:
         return Literal(None, kind)

@@ -47,7 +47,6 @@ from symbolic.expr import (
     conjuncts,
     substitute,
 )
-from symbolic.functions import AGGREGATES
 from tpch.errors import TpchError
 
 _SUBQUERY = "a subquery is no part of a select-project-join block"
@@ -208,8 +207,7 @@ class _Reader:
         """A least or greatest value maps to its argument, if rows that attain it are meant."""
         calls = [aggregation.call for aggregation in group.aggregations]
         attained = all(
-            AGGREGATES[call.function].attained and call.filter is None and not call.distinct
-            for call in calls
+            call.row.attained and call.filter is None and not call.distinct for call in calls
         )
         if not (self._minimal and calls and attained):
             return ()

@@ -16,6 +16,7 @@ from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.expressions.refusals import refusal, shown_name
 from predtrace.frontends.spark.expressions.registry import READERS, made
 from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.frontends.spark.unreadable import OpaqueExpressionError
 from predtrace.jobs.model import EngineSettings
 from symbolic import types as t
 from symbolic.expr import Call, Column, Expr, Literal, Variable, walk
@@ -60,6 +61,28 @@ class ExpressionReader:
     def arguments(self, node: Node) -> tuple[Expr, ...]:
         """The children, read."""
         return tuple(self.read(child) for child in node.children)
+
+    def columns_read(self, node: Node) -> tuple[Column, ...]:
+        """The columns that an expression reads, whatever it makes of them.
+
+        Raises UnsupportedOperatorError for parts that are more than functions of their arguments.
+        """
+        found: dict[Column, None] = {}
+        waiting = [node]
+        while waiting:
+            part = waiting.pop()
+            column = self._stands_for(part)
+            if column is None and part.cls == "AttributeReference":
+                read = self.read(part)
+                assert isinstance(read, Column)
+                column = read
+            if column is not None:
+                found[column] = None
+                continue
+            if part.is_subquery or part.cls in table.UNSUPPORTED.keys() - table.OF_VALUES:
+                raise refusal(part)
+            waiting.extend(reversed(part.children))
+        return tuple(found)
 
     def asked(self, node: Node, function: str, args: tuple[Expr, ...]) -> Call:
         """A call with the type and nullability that Catalyst states."""
@@ -169,12 +192,21 @@ class ExpressionReader:
 
     def seen_through(self, node: Node) -> Expr:
         """The expression that Spark evaluates in place of a runtime-replaceable function."""
+        return self.read(self._tree_of_replacement(node))
+
+    def replacement(self, node: Node) -> Node | None:
+        """What Spark evaluates in place of a runtime-replaceable function; None for another."""
+        if inherits(node):
+            return node.children[0]
+        return self._tree_of_replacement(node) if _is_replaceable(node) else None
+
+    def _tree_of_replacement(self, node: Node) -> Node:
         tree = read_tree(node.handle.replacement())
         # The replacement has its arguments again, as other nodes for the same JVM expressions.
         for original in node.walk():
             if (column := self._stands_for(original)) is not None:
                 self._copies |= dict.fromkeys(_copies(original, tree), column)
-        return self.read(tree)
+        return tree
 
     def _stands_for(self, node: Node) -> Column | None:
         return self.replaced.get(node) or self._copies.get(node)
@@ -208,7 +240,7 @@ def _refuse_failing(node: Node, args: tuple[Expr, ...]) -> None:
     for part in (part for arg in args for part in walk(arg) if isinstance(part, Call)):
         to_text = part.function == "cast" and isinstance(part.type, t.String)
         if part.function not in _TOTAL and not to_text:
-            raise UnsupportedOperatorError(
+            raise OpaqueExpressionError(
                 f"{shown_name(node)} around {shown(part.function)} cannot be traced; "
                 f"compute its arguments in a subquery of FROM{place(node.handle)}"
             )

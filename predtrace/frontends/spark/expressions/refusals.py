@@ -8,6 +8,7 @@ from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from predtrace.frontends.spark import functions_table as table
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.unreadable import OpaqueExpressionError
 
 
 def refusal(
@@ -21,9 +22,9 @@ def refusal(
             f"compute it before, write the result to Parquet and read that{_place(node)}"
         )
     why = table.UNSUPPORTED.get(node.cls, reason or "it is not known to predtrace")
-    return UnsupportedOperatorError(
-        f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{_place(node)}"
-    )
+    known = node.cls in table.UNSUPPORTED and node.cls not in table.OF_VALUES
+    kind = UnsupportedOperatorError if known or node.is_subquery else OpaqueExpressionError
+    return kind(f"function {name} (Catalyst: {node.cls}) cannot be traced: {why}{_place(node)}")
 
 
 def _place(node: Node) -> str:
