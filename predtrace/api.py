@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from predtrace.environment.recursion import reads_deep_trees
@@ -16,7 +16,17 @@ from predtrace.jobs.model import Source
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.maintenance.commit import Commit
-from predtrace.vocabulary import BOTH, FULL, INLINE, LATE, NONE, QUICK, Fingerprint, Keep
+from predtrace.vocabulary import (
+    BOTH,
+    FULL,
+    INLINE,
+    LATE,
+    NONE,
+    QUICK,
+    ROWS_LIMIT,
+    Fingerprint,
+    Keep,
+)
 from pushdown.readings import MINIMAL, WHOLE
 
 if TYPE_CHECKING:
@@ -100,6 +110,7 @@ class Trace:
         aggregates: str = MINIMAL,
         keep_output: bool = True,
         fingerprint: str = QUICK,
+        rows_limit: int | None = ROWS_LIMIT,
     ) -> JobHandle:
         """Run the pipeline once and keep in `store` what lineage needs.
 
@@ -109,7 +120,10 @@ class Trace:
         `JobHandle.build_intermediates` can store the rest later. `aggregates` says which readings
         of min and max questions may use: ``minimal``, ``whole`` or ``both``. `fingerprint` says
         which bytes of the sources later questions compare: ``quick`` (a sample) or ``full`` (all).
-        Raises StoreError if the store cannot be written, SourceError if a source changed since the
+        `rows_limit` is the number of bytes that rows of the program itself (VALUES,
+        createDataFrame, RDDs, checkpoints) may take in the job; with 0 they are not kept, and
+        questions about them are refused; None stands for no limit. Raises StoreError if the store
+        cannot be written or these rows are more, SourceError if a source changed since the
         pipeline was read; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
@@ -120,14 +134,15 @@ class Trace:
         self._pipeline.check_runnable()
         plans = [self.plan(reading) for reading in _readings(aggregates)]
         cuts = [item for plan in plans for item in plan.intermediates if keep != NONE]
-        sources = self._pipeline.sources
+        _check_limit(rows_limit)
+        sources = [source for source in self._pipeline.sources if not source.kept]
         job_store = JobStore(store)
         writer = job_store.begin()
         try:
             with unchanged(sources, SINCE_READ, after=False):
                 if fingerprint == FULL:
-                    sources = tuple(with_fingerprints(source, FULL) for source in sources)
-                return self._run(writer, plans, cuts, keep, keep_output, sources)
+                    sources = [with_fingerprints(source, FULL) for source in sources]
+                return self._run(writer, plans, cuts, keep, keep_output, sources, rows_limit)
         except BaseException:
             writer.abort()
             raise
@@ -137,20 +152,32 @@ class Trace:
         store: str | os.PathLike[str],
         aggregates: str = MINIMAL,
         fingerprint: str = QUICK,
+        rows_limit: int | None = ROWS_LIMIT,
     ) -> JobHandle:
         """Keep the pipeline in `store` as a job that ran before, without running it.
 
         Questions are answered from the sources as they are now, which must not have changed since
         the job ran. Raises NonDeterministicError for a pipeline that reads the clock, since it
-        would not be the pipeline that ran.
+        would not be the pipeline that ran, or rows that an RDD makes, which may not be the same.
         """
         if self._pipeline.time_dependent:
             raise NonDeterministicError(
                 "the pipeline reads the current date or time, which was different when it ran; "
                 "replace it by the value of that time"
             )
+        if self._pipeline.unrepeatable:
+            raise NonDeterministicError(
+                f"the rows of {', '.join(self._pipeline.unrepeatable)} are made by an RDD, which "
+                "may have made others when the job ran; run it with trace.run, or write these rows "
+                "to Parquet and read that"
+            )
         return self.run(
-            store, keep=NONE, aggregates=aggregates, keep_output=False, fingerprint=fingerprint
+            store,
+            keep=NONE,
+            aggregates=aggregates,
+            keep_output=False,
+            fingerprint=fingerprint,
+            rows_limit=rows_limit,
         )
 
     def _run(
@@ -160,14 +187,17 @@ class Trace:
         cuts: list[Intermediate],
         keep: str,
         keep_output: bool,
-        sources: tuple[Source, ...],
+        files: Sequence[Source],
+        rows_limit: int | None,
     ) -> JobHandle:
         started = time.perf_counter()
         # Absolute, because the process may change its working directory before late
         # results are stored, or before a DataFrame over these files is read.
         folder = writer.folder.resolve()
         splitting = LATE if keep == LATE else INLINE
-        result = self._pipeline.run(folder, cuts, splitting, keep_output)
+        result = self._pipeline.run(folder, cuts, splitting, keep_output, rows_limit)
+        found = {source.name: source for source in (*files, *result.brought)}
+        sources = tuple(found[source.name] for source in self._pipeline.sources)
         work = Commit(self._pipeline, sources, writer, plans, keep, result, started)
         if keep == LATE and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
@@ -189,6 +219,11 @@ class Trace:
             folder=final,
             front_end=record.front_end,
         )
+
+
+def _check_limit(rows_limit: int | None) -> None:
+    if rows_limit is not None and (isinstance(rows_limit, bool) or rows_limit < 0):
+        raise PredTraceError(f"rows_limit is a number of bytes or None, not {rows_limit!r}")
 
 
 def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.duckdb.process import database
 from predtrace.engines.duckdb.source import source_relation
 from predtrace.engines.spark.dialect import SPARK_DIALECT
-from predtrace.engines.spark.source import literal_address
+from predtrace.engines.spark.source import literal_address, source_frame
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number, sql_literal
 from predtrace.engines.sql.query import ROW
@@ -88,6 +88,11 @@ def spark_frame(
         raise EngineError(f"source {source.name} is {source.format}, which has no row numbers")
     frames = []
     for part, start in _files(source):
+        if source.is_computed:
+            found = source_frame(session, source, columns, identity=False)
+            kept = [physical_name(column.id) for column in columns]
+            numbers = [] if row is None else [f.col(ROW).alias(physical_name(row.id))]
+            return found.select(*kept, *numbers)
         taken = [
             f.col(exp.to_identifier(column.name, quoted=True).sql("spark")).alias(
                 physical_name(column.id)
@@ -126,7 +131,7 @@ def _taken(columns: Sequence[Column], row: Column | None, start: int) -> list[ex
 
 
 def _column_types(connection: duckdb.DuckDBPyConnection, source: Source) -> Mapping[str, str]:
-    if not source.files:
+    if source.is_computed or not source.files:
         return {}
     relation = connection.from_parquet(source.files[0].path)
     return dict(zip(relation.columns, map(str, relation.types), strict=True))

@@ -88,6 +88,10 @@ QUICK = Fingerprint.quick.value
 FULL = Fingerprint.full.value
 
 
+ROWS_LIMIT = 64 << 20
+"""The bytes of the program's own rows (VALUES, createDataFrame, …) that a job keeps by default."""
+
+
 def words(of: type[StrEnum]) -> str:
     """The words of an enumeration, as errors list them: ``auto, duckdb, spark``."""
     return ", ".join(of)

@@ -39,7 +39,6 @@ REFUSED: dict[str, tuple[Make, str]] = {
         "function aes_encrypt .*random numbers",
     ),
     "describe": (lambda t: t.describe("id"), "describe and summary"),
-    "local checkpoint": (lambda t: t.localCheckpoint(), "before its checkpoint"),
     "window": (
         lambda t: t.groupBy(f.window("ts", "1 hour")).count(),
         "time windows .*date_trunc",

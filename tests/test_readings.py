@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
-from predtrace.errors import SourceError, UnsupportedOperatorError
+from predtrace.errors import UnsupportedOperatorError
 
 
 def scans(job: Any, target: Any, spark: SparkSession, engine: str) -> dict[str, list[Any]]:
@@ -139,13 +139,32 @@ def test_a_linked_file_in_a_folder(spark: SparkSession, tmp_path: Path, engine: 
         assert rows.count() == rows.to_arrow().num_rows == 3
 
 
-def test_different_files_of_one_name_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        pq.write_table(pa.table({"k": [1]}), tmp_path / name / "x")
-    one, other = (spark.read.parquet(str(tmp_path / name / "x")) for name in ("a", "b"))
-    with pytest.raises(SourceError, match=r"two sources are called 'x'.*createOrReplaceTempView"):
-        predtrace.trace(one.unionAll(other))
+def test_different_files_of_one_name_have_longer_names(spark: SparkSession, tmp_path: Path) -> None:
+    """As many folders as tell them apart, whatever else reads the same files."""
+    for place in ("a/old", "a/new", "b/new"):
+        (tmp_path / place).mkdir(parents=True)
+        rows = {"k": [len(list(tmp_path.rglob("x.parquet")))]}
+        pq.write_table(pa.table(rows), tmp_path / place / "x.parquet")
+    one, two, three = (
+        spark.read.parquet(str(tmp_path / place / "x.parquet"))
+        for place in ("a/old", "a/new", "b/new")
+    )
+    own = spark.newSession()
+    again = own.read.parquet(str(tmp_path / "a/new/x.parquet"))
+    again.createOrReplaceTempView("x")
+    job = predtrace.trace(one.union(two).union(one)).run(tmp_path / "jobs")
+    found = job.lineage({"k": 0}, engine="duckdb")
+    scans = sorted((scan.table, scan.occurrence, scan.count()) for scan in found.scans)
+    assert scans == [("new/x", 1, 0), ("old/x", 1, 1), ("old/x", 2, 1)]
+    job = predtrace.trace(two.union(three)).run(tmp_path / "jobs")
+    found = job.lineage({"k": 2}, engine="duckdb")
+    assert [(scan.table, scan.count()) for scan in found.scans] == [("a/new/x", 0), ("b/new/x", 1)]
+    # A view and files of its name: the view keeps the name.
+    other = own.read.parquet(str(tmp_path / "a/old/x.parquet"))
+    job = predtrace.trace(own.table("x").union(other)).run(tmp_path / "jobs")
+    found = job.lineage({"k": 0}, engine="duckdb")
+    scans = sorted((scan.table, scan.count()) for scan in found.scans)
+    assert scans == [("old/x", 1), ("x", 0)]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])

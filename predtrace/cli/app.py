@@ -18,7 +18,15 @@ import typer
 
 from predtrace.errors import PredTraceError
 from predtrace.text.printable import printable
-from predtrace.vocabulary import Aggregates, Engine, Fingerprint, Keep, Mode, RunAggregates
+from predtrace.vocabulary import (
+    ROWS_LIMIT,
+    Aggregates,
+    Engine,
+    Fingerprint,
+    Keep,
+    Mode,
+    RunAggregates,
+)
 
 app = typer.Typer(
     name="predtrace",
@@ -63,6 +71,9 @@ Conf = Annotated[
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="For people or for programs.")]
+RowsLimit = Annotated[
+    int, typer.Option(help="Bytes that the query's own rows (VALUES) may take in the job.", min=0)
+]
 Limit = Annotated[int, typer.Option(help="How many rows to show.", min=0)]
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -100,6 +111,7 @@ def run(
         RunAggregates, typer.Option(help=RunAggregates.__doc__)
     ] = RunAggregates.minimal,
     fingerprint: Annotated[Fingerprint, typer.Option(help=Fingerprint.__doc__)] = Fingerprint.quick,
+    rows_limit: RowsLimit = ROWS_LIMIT,
     conf: Conf = None,
     limit: Limit = 10,
     format: FormatOption = Format.table,
@@ -115,6 +127,7 @@ def run(
         keep=keep.value,
         aggregates=aggregates.value,
         fingerprint=fingerprint.value,
+        rows_limit=rows_limit,
         settings=_settings(conf),
         limit=limit,
         as_json=format is Format.json,
@@ -131,6 +144,7 @@ def record(
         RunAggregates, typer.Option(help=RunAggregates.__doc__)
     ] = RunAggregates.minimal,
     fingerprint: Annotated[Fingerprint, typer.Option(help=Fingerprint.__doc__)] = Fingerprint.quick,
+    rows_limit: RowsLimit = ROWS_LIMIT,
     conf: Conf = None,
     format: FormatOption = Format.table,
     debug: Debug = False,
@@ -144,6 +158,7 @@ def record(
         store,
         aggregates=aggregates.value,
         fingerprint=fingerprint.value,
+        rows_limit=rows_limit,
         settings=_settings(conf),
         as_json=format is Format.json,
     )

@@ -32,6 +32,7 @@ def run_query(
     keep: str,
     aggregates: str,
     fingerprint: str,
+    rows_limit: int,
     settings: Mapping[str, str],
     limit: int,
     as_json: bool,
@@ -44,7 +45,11 @@ def run_query(
     with _traced(progress, query_file, tables, aggregates, settings) as trace:
         with progress.step("run and store"):
             handle = trace.run(
-                store=str(store), keep=keep, aggregates=aggregates, fingerprint=fingerprint
+                store=str(store),
+                keep=keep,
+                aggregates=aggregates,
+                fingerprint=fingerprint,
+                rows_limit=rows_limit,
             )
         with progress.step("read the output"):
             output = _first_output_rows(handle, limit)
@@ -77,6 +82,7 @@ def record_query(
     *,
     aggregates: str,
     fingerprint: str,
+    rows_limit: int,
     settings: Mapping[str, str],
     as_json: bool,
 ) -> None:
@@ -87,7 +93,12 @@ def record_query(
         _traced(progress, query_file, tables, aggregates, settings) as trace,
         progress.step("save the job"),
     ):
-        handle = trace.record(store=str(store), aggregates=aggregates, fingerprint=fingerprint)
+        handle = trace.record(
+            store=str(store),
+            aggregates=aggregates,
+            fingerprint=fingerprint,
+            rows_limit=rows_limit,
+        )
     if as_json:
         write_json({"id": handle.id, "store": str(store), "timings": progress.timings})
         return

@@ -100,6 +100,20 @@ def _declared(array: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     return array
 
 
+def as_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns that a schema names, as its types; of the type null they have no values.
+
+    Arrow casts nothing to the type null.
+    """
+    import pyarrow as pa
+
+    kept = rows.select(schema.names)
+    for index, field in enumerate(schema):
+        if pa.types.is_null(field.type):
+            kept = kept.set_column(index, field, pa.nulls(len(kept)))
+    return kept.cast(schema)
+
+
 def target_table(
     columns: Sequence[Column], rows: Sequence[tuple[int, Mapping[int, Any]]]
 ) -> pa.Table:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from predtrace.vocabulary import INLINE
+from predtrace.vocabulary import INLINE, ROWS_LIMIT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,8 @@ class Pipeline(ABC):
     """A pipeline that was read.
 
     `front_end` names the front end that read it; `query` is its text, for people. A pipeline is
-    `time_dependent` if it reads the date or time: another run would give other values.
+    `time_dependent` if it reads the date or time: another run would give other values. The
+    sources `unrepeatable` (by name) are made when they are read, and need not be the same again.
     """
 
     front_end: str
@@ -75,6 +76,7 @@ class Pipeline(ABC):
     settings: EngineSettings
     query: str
     time_dependent: bool
+    unrepeatable: tuple[str, ...]
 
     @property
     @abstractmethod
@@ -96,14 +98,21 @@ class Pipeline(ABC):
 
     @abstractmethod
     def run(
-        self, folder: Path, cuts: Sequence[Cut], keep: str = INLINE, keep_output: bool = True
+        self,
+        folder: Path,
+        cuts: Sequence[Cut],
+        keep: str = INLINE,
+        keep_output: bool = True,
+        rows_limit: int | None = ROWS_LIMIT,
     ) -> RunResult:
         """Run the pipeline once; store the output and what `cuts` ask for under `folder`.
 
         `keep` is ``inline`` (all cuts are stored on the way) or ``late`` (only those that must
         be; `RunResult.finish` stores the rest). Cuts at one operator share a stored table with
-        the columns of all of them; files name their columns ``c<column id>``. Raises StoreError
-        if `folder` cannot be written; errors of the pipeline itself are its system's own.
+        the columns of all of them; files name their columns ``c<column id>``. The rows of
+        sources that are `Source.kept` are stored, too: up to `rows_limit` bytes in all (None: no
+        limit), and none of them if it is 0. Raises StoreError if `folder` cannot be written or
+        these rows are too many; errors of the pipeline itself are its system's own.
         """
 
 
@@ -131,12 +140,13 @@ class RunResult(ABC):
     """The stored results of a run. `timings` are seconds per step.
 
     `output` is None if it is not kept. `intermediates` are by operator; some may be missing before
-    `finish`.
+    `finish`. `brought` are the sources whose rows the program itself brought, with their files.
     """
 
     output: StoredResult | None
     intermediates: dict[int, StoredResult]
     timings: dict[str, float]
+    brought: tuple[Source, ...]
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predtrace.engines.base import physical_name
+from predtrace.engines.values import as_schema
 from predtrace.jobs.model import StoredFile
 from predtrace.jobs.results import stored_files
 from predtrace.packed.boxes import KEY_LIMIT, Ints
@@ -116,7 +117,7 @@ def read_output(
     schema = pa.schema([target_schema(columns).field(physical_name(c.id)) for c in columns])
     parts = [
         # Spark's INT96 timestamps exceed the range of nanoseconds.
-        pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read(schema.names).cast(schema)
+        as_schema(pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read(schema.names), schema)
         for file in stored_files(folder, recorded)
     ]
     rows = pa.concat_tables(parts) if parts else schema.empty_table()

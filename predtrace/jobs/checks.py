@@ -12,13 +12,15 @@ from pathlib import PurePosixPath
 from predtrace.jobs.builtins import OF_FILES, aggregate_may_be_carried, may_be_carried
 from predtrace.jobs.fields import Malformed
 from predtrace.jobs.formats import lies_under, refusal
-from predtrace.jobs.model import Job, StoredResult
+from predtrace.jobs.model import Job, Source, StoredResult
+from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.settings import SAVED
 from predtrace.text.spark_calls import options_of, spark_call
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, MarkJoin, Scan
 from symbolic.expr import Call, conjuncts
 from symbolic.functions import FUNCTIONS, Carried, aggregate_of, carried, is_carried
+from symbolic.types import LONG
 
 _MOST = 1 << 48
 """More bytes, or rows, than files have."""
@@ -103,17 +105,53 @@ def _check_sources(job: Job) -> None:
         if isinstance(operator, Scan) and operator.table not in names:
             raise Malformed(f"there is no source {operator.table!r}, which is scanned")
     for source in job.sources:
-        found = refusal(source.format, source.options, source.roots)
+        found = refusal(source.format, source.options, source.roots) or _problem(source)
         if found is not None:
             raise Malformed(f"source {source.name!r}: {found}")
-        for path in (*source.roots, *(file.path for file in source.files)):
-            if not path.startswith("/") or _goes_up(path):
-                raise Malformed(f"source {source.name!r}: {path!r} is not a whole local path")
-        for file in source.files:
-            if not any(lies_under(file.path, root) for root in source.roots):
-                raise Malformed(f"source {source.name!r}: {file.path!r} is under none of its paths")
-            if not 0 <= file.size <= _MOST or not 0 <= (file.rows or 0) <= _MOST:
-                raise Malformed(f"source {source.name!r}: {file.path!r} cannot be so large")
+
+
+def _problem(source: Source) -> str | None:
+    """Why a source's files cannot be what they are said to be; None if they can."""
+    if source.is_computed:
+        return _computed_problem(source)
+    if source.kept and not _is_in_one_folder(source):
+        return "rows kept with the job lie in one folder of the job's"
+    for path in (*source.roots, *(file.path for file in source.files)):
+        if (not source.kept and not path.startswith("/")) or _goes_up(path):
+            return f"{path!r} is not a whole local path"
+    for file in source.files:
+        if not any(lies_under(file.path, root) for root in source.roots):
+            return f"{file.path!r} is under none of its paths"
+        if not 0 <= file.size <= _MOST or not 0 <= (file.rows or 0) <= _MOST:
+            return f"{file.path!r} cannot be so large"
+    return None
+
+
+def _computed_problem(source: Source) -> str | None:
+    try:
+        file = NumberRange.of(source.options).file
+    except ValueError as error:
+        return str(error)
+    columns = [column.type for column in source.columns]
+    if source.kept or source.roots or source.files != (file,) or columns != [LONG]:
+        return f"it is not what {file.path} gives"
+    return None
+
+
+def _is_in_one_folder(source: Source) -> bool:
+    """Whether kept rows are Parquet files in a folder that lies in the job's folder."""
+    if source.format != "parquet" or source.options or source.partition_columns:
+        return False
+    if not source.roots:
+        return not source.files
+    parts = [PurePosixPath(source.roots[0]), *(PurePosixPath(f.path) for f in source.files)]
+    lengths = [len(part.parts) for part in parts]
+    return (
+        len(source.roots) == 1
+        and lengths == [1] + [2] * len(source.files)
+        and bool(source.files)
+        and not any(map(_leads_out, map(str, parts)))
+    )
 
 
 def check_marks(job: Job) -> None:

@@ -58,6 +58,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
         "ignorenullfields", "infertimestamp", "prefersdecimal", "pretty", "primitivesasstring",
         "sortkeys", "useunsaferow", "writenonasciicharacterascodepoint",
     },
+    "range": frozenset({"start", "end", "step"}),
 }  # fmt: skip
 """Formats, and the options that each may be read with, in lower case."""
 

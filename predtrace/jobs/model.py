@@ -12,6 +12,11 @@ from predtrace.inference.plan import LineagePlan
 from pushdown.operators import Operator
 from symbolic.expr import Column
 
+RANGE = "range"
+"""The format of sources that are computed: numbers in equal steps (see `predtrace.jobs.ranges`)."""
+NUMBERED = ("parquet", RANGE)
+"""The formats whose rows have numbers."""
+
 
 class SourceFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a source as it was when the job ran. `modified` is in nanoseconds.
@@ -33,6 +38,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     `roots` are the paths the pipeline read (canonical, not percent-encoded; local ones
     without a scheme); `files` is the snapshot. `columns` are the stored columns (ids
     mean nothing here); `partition_columns` come from directory names.
+
+    The rows of a `kept` source were brought by the program itself: they lie in the job's folder,
+    and saved records have paths in it (see `predtrace.jobs.kept`). Without a file they were not
+    kept. Rows of a computed format (``range``) lie nowhere; the only file is a name for them.
     """
 
     name: str
@@ -42,11 +51,22 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     options: dict[str, str] = {}
     partition_columns: tuple[str, ...] = ()
+    kept: bool = False
 
     @property
     def has_row_numbers(self) -> bool:
         """Whether a row is identified by its file and its number in the file."""
-        return self.format.lower() == "parquet"
+        return self.format.lower() in NUMBERED
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its rows lie in no file."""
+        return self.format == RANGE
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its rows can be read: false for rows of the program that were not kept."""
+        return bool(self.files) or not self.kept
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):

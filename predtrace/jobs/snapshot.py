@@ -58,8 +58,16 @@ SINCE_READ = ("since the pipeline was read", "make the DataFrame again, and trac
 def check_snapshot(source: Source, since: tuple[str, str] = SINCE_RUN) -> None:
     """Raise SourceError unless the source's files are the files that the job read.
 
-    The error names the first file that is gone, new or different, and counts the others.
+    The error names the first file that is gone, new or different, and counts the others. Computed
+    rows never change.
     """
+    if source.is_computed:
+        return
+    if not source.is_there:
+        raise SourceError(
+            f"the rows of {source.name}, which the program itself brought, were not kept with the "
+            "job; run it again with a larger rows_limit"
+        )
     then, remedy = since
     try:
         now = {file.path: file for file in listed_files(source.roots)}
@@ -108,7 +116,8 @@ def _check(sources: Sequence[Source], since: tuple[str, str]) -> None:
 def links_out(source: Source) -> tuple[str, ...]:
     """The source's files that are links out of the paths that the job recorded, with their
     goals."""
-    return _links_out(source.roots, tuple(file.path for file in source.files))
+    files = () if source.is_computed else source.files
+    return _links_out(source.roots, tuple(file.path for file in files))
 
 
 @functools.lru_cache(maxsize=256)
@@ -124,6 +133,7 @@ def _links_out(roots: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...
 
 
 def _changes(then: dict[str, SourceFile], now: dict[str, SourceFile]) -> Iterator[str]:
+    """The changes that sizes and times tell; files kept with the job have no time."""
     for path, before in then.items():
         after = now.get(path)
         if after is None:
@@ -131,7 +141,7 @@ def _changes(then: dict[str, SourceFile], now: dict[str, SourceFile]) -> Iterato
         elif after.size != before.size:
             verb = "grew" if after.size > before.size else "shrank"
             yield f"{path} {verb} from {before.size} to {after.size} bytes"
-        elif after.modified != before.modified:
+        elif after.modified != before.modified and before.modified:
             yield f"{path} was modified"
     for path in now:
         if path not in then:

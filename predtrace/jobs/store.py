@@ -4,6 +4,7 @@
       20261121-093000-4f2a/              a finished job: when it began, to 1/65,536 of a second
         job.json
         output/ …                        stored results (Parquet)
+        rows-1/ …                        rows that the program itself brought
         index-minimal.prx                a row-id index, if one was built
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
@@ -25,6 +26,7 @@ from predtrace.durable.owners import this_process
 from predtrace.durable.writing import INCOMPLETE, sweep, sync_folder, write_whole
 from predtrace.errors import PredTraceError, StoreError
 from predtrace.jobs.codec import decode_job, encode_job
+from predtrace.jobs.kept import anchored, detached
 from predtrace.jobs.model import Job
 from pushdown.operators import Scan
 
@@ -35,8 +37,9 @@ LATEST = "latest"
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
-    `query` is the query's first line that is not a comment; `bytes` is the size of stored results
-    and indexes. A job that cannot be read has the error's text as its `problem` and nothing else.
+    `query` is the query's first line that is not a comment; `bytes` is the size of stored results,
+    of the program's own rows, and of indexes. A job that cannot be read has the error's text as
+    its `problem` and nothing else.
     """
 
     id: str
@@ -108,6 +111,7 @@ class JobStore:
             query=_first_line(job.query),
             rows=None if job.output is None else job.output.rows,
             bytes=sum(stored.values())
+            + sum(file.size for source in job.sources if source.kept for file in source.files)
             + (0 if job.output is None else job.output.bytes)
             + sum(file.stat().st_size for file in indexes),
             scans=sum(isinstance(operator, Scan) for operator in job.graph),
@@ -199,7 +203,7 @@ class JobWriter:
         """
         if job.id != self.id:
             raise ValueError(f"job {job.id} cannot be committed as {self.id}")
-        data = encode_job(job)
+        data = encode_job(detached(job))
         final = self._store / self.id
         try:
             write_whole(self.folder / JOB_FILE, data)
@@ -235,7 +239,7 @@ def read_record(folder: Path) -> Job:
         data = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file} cannot be read ({_why(error)})") from error
-    return decode_job(data, str(file))
+    return anchored(decode_job(data, str(file)), folder)
 
 
 def record_version(folder: Path) -> tuple[int, int]:
@@ -262,7 +266,7 @@ def replace_job(folder: Path, job: Job) -> None:
     Raises StoreError if it cannot be written; the old record then stays.
     """
     try:
-        write_whole(folder / JOB_FILE, encode_job(job))
+        write_whole(folder / JOB_FILE, encode_job(detached(job)))
     except OSError as error:
         raise StoreError(
             f"job {job.id} cannot be saved in {folder} ({_why(error)}); "

@@ -25,7 +25,7 @@ def unrecorded(job: Job) -> list[str]:
     """Notes on what the record of an earlier version lacks."""
     results = [item.result for item in job.intermediates]
     results += [] if job.output is None else [job.output]
-    files = [file for source in job.sources for file in source.files]
+    files = [file for source in job.sources if not source.is_computed for file in source.files]
     found = []
     if not all(result.files for result in results):
         found.append(_UNSEALED)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.kept import anchored
 from predtrace.jobs.model import Job, Source, StoredIntermediate
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
@@ -77,7 +78,8 @@ class Commit:
 
     @reads_deep_trees
     def _commit(self, in_background: bool) -> tuple[Job, Path]:
-        with unchanged(self._sources, SINCE_READ, after=False):
+        read = [source for source in self._sources if source.is_there]
+        with unchanged(read, SINCE_READ, after=False):
             self._result.finish()
         incomplete = self._writer.folder.resolve()
         record = self._record()
@@ -88,6 +90,7 @@ class Commit:
             # From now on this output is returned; before, it was made on request.
             _ = self._result.dataframe
         final = self._writer.commit(record).resolve()
+        record = anchored(record, final)
         if in_background or record.output is None:
             _leave_way(incomplete, final)
         return record, final

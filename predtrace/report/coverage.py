@@ -17,7 +17,13 @@ from predtrace.cells.functions import RULES as CELL_RULES
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.functions import DUCKDB
 from predtrace.engines.sql.functions import Evaluated, Refused
-from predtrace.frontends.spark import expressions, functions_table, operators, sources
+from predtrace.frontends.spark import (
+    expressions,
+    functions_table,
+    operators,
+    sources,
+    variables,
+)
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
 from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
@@ -104,7 +110,14 @@ def _sources() -> list[str]:
     found = defaultdict(list)
     for name, kind in sources.FILE_FORMATS.items():
         found[kind].append(f"`{name}`")
-    return _table(("format", "Spark classes"), [(k, ", ".join(v)) for k, v in found.items()])
+    return [
+        *_table(("format", "Spark classes"), [(k, ", ".join(v)) for k, v in found.items()]),
+        "",
+        *_table(
+            ("the program's own rows", "what becomes of them"),
+            [(f"`{name}`", fate) for name, fate in variables.BROUGHT.items()],
+        ),
+    ]
 
 
 def _functions() -> list[str]:

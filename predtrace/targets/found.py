@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from predtrace.engines.base import Evaluation, LookedUp, StoredBinding, TargetBinding, Targets
-from predtrace.engines.values import target_table
+from predtrace.engines.values import as_schema, target_table
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import StoredResult
 from predtrace.targets.specs import TargetSpecs, bindable, lookup_predicate, target_schema
@@ -89,5 +89,5 @@ def found_targets(
         predicate = lookup_predicate(columns, keys)
         found.append(evaluation.bound(output(columns, predicate)))
     schema = target_schema(columns)
-    rows = pa.concat_tables([table.select(schema.names).cast(schema) for table in found])
+    rows = pa.concat_tables([as_schema(table, schema) for table in found])
     return Targets(rows if found else schema.empty_table(), columns, specs.numbered)

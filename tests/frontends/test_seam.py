@@ -39,6 +39,7 @@ class Program:
     folder: Path
     clock: bool = False
     broken: bool = False
+    unrepeatable: bool = False
 
 
 @dataclass(kw_only=True)
@@ -75,7 +76,12 @@ class ToyPipeline(Pipeline):
             raise EngineError("the notebook's kernel has ended")
 
     def run(
-        self, folder: Path, cuts: Sequence[Cut], keep: str = "inline", keep_output: bool = True
+        self,
+        folder: Path,
+        cuts: Sequence[Cut],
+        keep: str = "inline",
+        keep_output: bool = True,
+        rows_limit: int | None = None,
     ) -> ToyResult:
         reference: ReferenceResult = trace_graph(self.graph, {"staff": ROWS}, keep_outputs=True)
 
@@ -89,6 +95,7 @@ class ToyPipeline(Pipeline):
             output=store(self.graph.root) if keep_output else None,
             intermediates={c.node: store(c.node) for c in cuts if c not in left},
             timings={"all": 0.5},
+            brought=(),
             rows=list(reference.rows),
             left=left,
             store=store,
@@ -115,6 +122,7 @@ class ToyFrontEnd(FrontEnd):
             settings=SETTINGS,
             query="max pay of bosses",
             time_dependent=given.clock,
+            unrepeatable=("staff",) if given.unrepeatable else (),
             program=given,
         )
 
@@ -207,8 +215,16 @@ METHODS = {
     RunResult: {"dataframe", "finish"},
 }
 FIELDS = {
-    Pipeline: {"front_end", "graph", "query", "settings", "sources", "time_dependent"},
-    RunResult: {"intermediates", "output", "timings"},
+    Pipeline: {
+        "front_end",
+        "graph",
+        "query",
+        "settings",
+        "sources",
+        "time_dependent",
+        "unrepeatable",
+    },
+    RunResult: {"brought", "intermediates", "output", "timings"},
 }
 TOYS: dict[type, type] = {
     FrontEnd: ToyFrontEnd,

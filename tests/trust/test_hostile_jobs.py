@@ -88,7 +88,7 @@ def change_source(body: Any, **changes: Any) -> Any:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": "jdbc"}, "format 'jdbc' is none of parquet, orc, csv, json"),
+        ({"format": "jdbc"}, "format 'jdbc' is none of parquet, orc, csv, json, range"),
         ({"format": "org.apache.spark.sql.jdbc"}, r"format 'org\.apache"),
         ({"format": "text"}, "format 'text'"),
         ({"options": {"driver": "com.evil.Driver"}}, "option 'driver' is not known for parquet"),

@@ -373,7 +373,8 @@ class DuckDBEvaluation:
 
     def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
         files = tuple(file.path for file in source.files)
-        types = self._types(files, partitioned=bool(source.partition_columns))
+        read = () if source.is_computed else files
+        types = self._types(read, partitioned=bool(source.partition_columns))
         return source_relation(source, columns, types, file_type(files))
 
     def _stored(self, binding: StoredBinding) -> exp.Expr:

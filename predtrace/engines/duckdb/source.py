@@ -10,13 +10,15 @@ from sqlglot import exp
 from predtrace.engines.base import physical_name
 from predtrace.engines.duckdb.exact_types import readable
 from predtrace.engines.sql import trees
-from predtrace.engines.sql.literals import sql_type, text_literal
+from predtrace.engines.sql.literals import number, sql_type, text_literal
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.errors import EngineError, SourceError
 from predtrace.jobs.model import EngineSettings, Source, SourceFile
+from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.settings import PREFIX
 from symbolic.expr import Column
 from symbolic.types import (
+    LONG,
     Array,
     Boolean,
     DataType,
@@ -62,6 +64,8 @@ def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
 
     DuckDB ignores the case of names. If the job did not, the files' own names matter, too.
     """
+    if source.is_computed:
+        return None
     if source.format.lower() != "parquet":
         return f"source {source.name} is {source.format}; only Parquet is read alike"
     remote = next((file.path for file in source.files if not file.path.startswith("/")), None)
@@ -146,6 +150,8 @@ def source_relation(
     column types that DuckDB finds in the files. Raises EngineError if one is not what the
     job's record says and no exact conversion is known.
     """
+    if source.is_computed:
+        return _computed_relation(source, columns, file_type)
     if not source.files:
         return empty_relation(columns)
     reader = files_reader(
@@ -161,6 +167,24 @@ def source_relation(
     taken.append(trees.alias(trees.column(ROW_COLUMN), ROW))
     query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
     return query.subquery(copy=False)
+
+
+def _computed_relation(source: Source, columns: Sequence[Column], file_type: str) -> exp.Expr:
+    """The rows of a range of numbers."""
+    numbers = NumberRange.of(source.options)
+    row = trees.column("range")
+    wide = exp.DataType.build("HUGEINT", dialect="duckdb")
+    # Products of row numbers and steps may not fit in 64 bits where their sums with the start do.
+    moved = exp.Mul(this=exp.Cast(this=row, to=wide), expression=number(numbers.step))
+    value = exp.Cast(
+        this=exp.Paren(this=exp.Add(this=number(numbers.start), expression=moved)),
+        to=sql_type(LONG, "duckdb"),
+    )
+    taken = [trees.alias(value.copy(), physical_name(column.id)) for column in columns]
+    file = exp.Cast(this=text_literal(source.files[0].path), to=_named_type(file_type).copy())
+    taken += [trees.alias(file, FILE), trees.alias(row.copy(), ROW)]
+    reader = exp.Anonymous(this="range", expressions=[number(numbers.rows)])
+    return exp.Select().select(*taken, copy=False).from_(reader, copy=False).subquery(copy=False)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -52,7 +52,7 @@ from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_o
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
-from predtrace.engines.values import arrow_type, never_null, row_literals
+from predtrace.engines.values import arrow_type, as_schema, never_null, row_literals
 from predtrace.environment.sessions import STOPPED, is_running, new_session
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
@@ -195,7 +195,7 @@ class SparkEvaluation:
         """The rows of the request's source with these `ids` (as `row_ids` returns them)."""
         with spark_errors():
             source = self._source(request.source, request.columns, identity=False)
-            frame = local_frame(self.session, with_addresses(self.session, ids))
+            frame = local_frame(self.session, with_addresses(self.session, request.source, ids))
             query = FetchQuery(self._queries, request, source, self._view(frame, "ids"))
         return SparkRows(self, request.source, query)
 
@@ -305,7 +305,7 @@ class SparkEvaluation:
         rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
         if rows.num_rows > _MOST_LOCAL_ROWS:
             return BoundRows(name=self._view(frame, "bound").name)
-        self._local[binding] = rows.cast(_arrow_schema(binding.columns))
+        self._local[binding] = as_schema(rows, _arrow_schema(binding.columns))
         return self._local_bound(self._local[binding], binding.columns)
 
     def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> BoundRows:

@@ -18,6 +18,7 @@ from predtrace.engines.values import with_file_dictionary
 from predtrace.environment.sessions import STOPPED, as_active, classes_kept, first_line
 from predtrace.errors import EngineError
 from predtrace.jobs.model import Source
+from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.results import stored_files
 from symbolic.expr import Column
 from symbolic.types import Float, Null, Opaque
@@ -108,6 +109,8 @@ def source_frame(
     """The source with physical names, ``file`` and ``row``."""
     from pyspark.sql import functions as f
 
+    if source.is_computed:
+        return _computed(session, source, columns)
     frame = _read(session, source)
     taken = [_read_column(column.name, column) for column in columns]
     if source.has_row_numbers:
@@ -121,10 +124,28 @@ def source_frame(
     return frame.select(*taken)
 
 
-def with_addresses(session: SparkSession, row_ids: pa.Table) -> pa.Table:
+def _computed(session: SparkSession, source: Source, columns: Sequence[Column]) -> DataFrame:
+    """The rows of a range of numbers."""
+    from pyspark.sql import functions as f
+
+    numbers = NumberRange.of(source.options)
+    frame = session.range(numbers.start, numbers.end, numbers.step)
+    # The distance of two longs may not be one.
+    distance = f.col("id").cast("decimal(20,0)") - f.lit(numbers.start).cast("decimal(20,0)")
+    row = (distance / f.lit(numbers.step).cast("decimal(20,0)")).cast("bigint")
+    file = source.files[0].path
+    taken = [f.col("id").alias(physical_name(column.id)) for column in columns]
+    return frame.select(*taken, f.lit(file).alias(FILE), row.alias(ROW))
+
+
+def with_addresses(session: SparkSession, source: Source, row_ids: pa.Table) -> pa.Table:
     """Row ids with every address by which Spark may name the file in a row's metadata."""
     import pyarrow as pa
 
+    if source.is_computed:
+        return row_ids.set_column(
+            row_ids.schema.get_field_index(FILE), FILE, row_ids.column(FILE).cast(pa.string())
+        )
     named = with_file_dictionary(row_ids)
     index = named.schema.get_field_index(FILE)
     files = named.column(index).unify_dictionaries().combine_chunks()
@@ -164,13 +185,16 @@ def type_text(column: Column) -> str:
 
 def _read(session: SparkSession, source: Source) -> DataFrame:
     """The source as the job read it: same format, options and columns."""
+    from pyspark.sql.types import StructType
+
     reader = session.read.format(source.format)
     for key, value in source.options.items():
         if key.lower() not in ("path", "paths"):
             reader = reader.option(key, value)
     if not any(isinstance(column.type, Opaque) for column in source.columns):
+        declared = [f"{_quoted(column.name)} {_stored_type(column)}" for column in source.columns]
         reader = reader.schema(
-            ", ".join(f"{_quoted(column.name)} {type_text(column)}" for column in source.columns)
+            StructType.fromDDL(", ".join(declared)) if declared else StructType()
         )
     return reader.load([literal_address(root) for root in source.roots])
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 from predtrace.engines.base import TARGET, ScanRequest, output_names, physical_name, target_name
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.query import FILE, ROW, BoundRows, Match, Queries, aliased, of_source
-from symbolic.expr import column_ids
+from symbolic.expr import Column, column_ids
 
 
 class RowsQuery:
@@ -80,11 +80,7 @@ class RowsQuery:
 
     def rows(self, wanted: Sequence[str] | None) -> exp.Query:
         """The rows, under the source's own column names."""
-        columns = output_names(self._columns, wanted)
-        taken = [
-            trees.alias(of_source(physical_name(column.id)), column.name, quoted=True)
-            for column in columns
-        ]
+        taken = _named(self._columns, wanted)
         if not self._repeats:
             match = self._whole()
             return match.project(*self._target(match.target), *taken)
@@ -136,11 +132,7 @@ class FetchQuery:
 
     def rows(self, wanted: Sequence[str] | None) -> exp.Query:
         """The rows, under the source's own column names."""
-        columns = output_names(self._columns, wanted)
-        taken = [
-            trees.alias(of_source(physical_name(column.id)), column.name, quoted=True)
-            for column in columns
-        ]
+        taken = _named(self._columns, wanted)
         if self._numbered:
             target = trees.column(TARGET, "u")
             taken.insert(0, trees.alias(target, target_name(self._columns), quoted=True))
@@ -150,6 +142,16 @@ class FetchQuery:
         body = trees.select(*values, source=aliased(self._source.copy(), "s"))
         kind = "inner" if self._numbered else "semi"
         return trees.joined(body, aliased(self._ids.copy(), "u"), kind, self._same_row.copy())
+
+
+def _named(columns: Sequence[Column], wanted: Sequence[str] | None) -> list[exp.Expr]:
+    """The columns of ``s`` under their own names; rows without columns have their number."""
+    if not columns and wanted is None:
+        return [trees.alias(of_source(ROW), ROW, quoted=True)]
+    return [
+        trees.alias(of_source(physical_name(column.id)), column.name, quoted=True)
+        for column in output_names(columns, wanted)
+    ]
 
 
 def _same_row(identity: Sequence[str] = (FILE, ROW)) -> exp.Expr:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from predtrace.frontends.base import Cut, RunResult
 from predtrace.frontends.spark.catalyst import JavaObject
+from predtrace.frontends.spark.keeping import RowKeeper
 from predtrace.frontends.spark.output import is_ordered, read_output, stored_name
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.writing import ResultWriter
-from predtrace.jobs.model import StoredResult
+from predtrace.jobs.model import Source, StoredResult
 from predtrace.vocabulary import INLINE, LATE
 from pushdown.graph import OperatorGraph
 from pushdown.needs import needed_columns
@@ -60,6 +61,8 @@ class Run:
     time_dependent: bool
     folder: Path
     cuts: Sequence[Cut]
+    sources: Sequence[Source]
+    rows_limit: int | None
     _relations: dict[int, JavaObject] = field(default_factory=dict)
 
     def run(self, keep: str, keep_output: bool) -> SparkRunResult:
@@ -72,10 +75,14 @@ class Run:
         if keep not in (INLINE, LATE):
             raise ValueError(f"keep is 'inline' or 'late', not {keep!r}")
         self._writer.make_folder()
+        timings: dict[str, float] = {}
+        with _timed(timings, "the program's rows"):
+            brought = self._keep_rows()
+        if not all(brought[name].is_there for name in self.translation.book.unrepeatable()):
+            keep = INLINE  # whatever is computed later may be of other rows
         wanted = _columns_by_node(self.cuts)
         inline = {c.node for c in self.cuts if keep == INLINE or c.inline}
         needed = needed_columns(self.graph)
-        timings: dict[str, float] = {}
         stored: dict[int, StoredResult] = {}
         graph = self.graph
         for node in graph.bottom_up():
@@ -93,8 +100,20 @@ class Run:
                 stored[graph.root] = output
         late = {node: columns for node, columns in wanted.items() if node not in inline}
         return SparkRunResult(
-            output=output, intermediates=stored, timings=timings, run=self, late=late
+            output=output,
+            intermediates=stored,
+            timings=timings,
+            brought=tuple(brought.values()),
+            run=self,
+            late=late,
         )
+
+    def _keep_rows(self) -> dict[str, Source]:
+        """Keep the rows that the program brought; what may not repeat is then read from there."""
+        keeper = RowKeeper(self._writer, self.translation, self.folder, self.rows_limit)
+        found = {source.name: keeper.keep(source) for source in self.sources if source.kept}
+        self._relations.update(keeper.relations)
+        return found
 
     def store_beside(
         self, node: int, columns: tuple[Column, ...], timings: dict[str, float]
@@ -144,7 +163,7 @@ class Run:
             for column in columns
             if not isinstance(column.type, t.Null)
         }
-        stored = self._writer.read_back(result)
+        stored = self._writer.read_back(result.folder)
         self._relations[node] = self.translation.builder.standing_in(stored, plan, names)
         return result
 

@@ -8,6 +8,7 @@ ids of their attributes, which the normalising rules keep.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from predtrace.errors import UnsupportedOperatorError
@@ -15,15 +16,21 @@ from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.tree import Node
 
 _WRAPPERS = ("SubqueryAlias", "View")
+_NO_COLUMNS = -1
+"""Leaves without columns have no id; they are taken in order."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf by its names in the query, view and alias, and its number among all leaves."""
+    """A leaf by its names in the query, view and alias, and its number among all leaves.
+
+    `within` is a view that consists of this leaf and projections.
+    """
 
     number: int
     view: str | None
     alias: str | None
+    within: str | None = None
 
 
 @dataclass
@@ -32,6 +39,12 @@ class Leaves:
 
     found: dict[int, deque[Leaf]] = field(default_factory=lambda: defaultdict(deque))
     count: int = 0
+    within: dict[Node, str] = field(default_factory=dict)
+    """The views that are one leaf and projections, by the leaf."""
+
+    def take_of(self, attributes: Sequence[Node]) -> Leaf:
+        """The next leaf with these attributes; see `take`."""
+        return self.take(attributes[0].expr_id if attributes else _NO_COLUMNS)
 
     def take(self, expr_id: int) -> Leaf:
         """The next leaf with that first attribute (branches of a union may share ids).
@@ -57,9 +70,10 @@ class Leaves:
             )
 
     def _add(self, node: Node, view: str | None, alias: str | None) -> None:
-        output = node.fields.get("output") or []
-        if output:
-            self.found[int(output[0][0]["exprId"]["id"])].append(Leaf(self.count, view, alias))
+        output = node.fields.get("output")
+        if output is not None:
+            key = int(output[0][0]["exprId"]["id"]) if output else _NO_COLUMNS
+            self.found[key].append(Leaf(self.count, view, alias, self.within.get(node)))
             self.count += 1
 
 
@@ -103,9 +117,17 @@ def _visit_wrapped(node: Node, leaves: Leaves) -> None:
             view = inner.fields["desc"]["identifier"]["table"]
         inner = inner.children[0]
     if inner.children:
+        if view is not None:
+            leaves.within.setdefault(_under_projections(inner), view)
         _visit_block(inner, leaves)
     else:
         leaves._add(inner, view, alias)
+
+
+def _under_projections(node: Node) -> Node:
+    while node.cls in ("Project", *_WRAPPERS):
+        (node,) = node.children
+    return node
 
 
 def _in_text_order(subqueries: list[Node]) -> list[Node]:

@@ -97,6 +97,10 @@ class Normalizer:
             plan = self._rule(name).apply(plan)
         return plan
 
+    def fold_tables(self, plan: JavaObject) -> JavaObject:
+        """The plan with the rows of VALUES computed, where analysis left expressions there."""
+        return self._rule("optimizer.EvalInlineTables").apply(plan)
+
     def fold_names(self, plan: JavaObject, session: JavaObject) -> JavaObject:
         """The plan with current_user, current_database and their like as literals."""
         catalogs = session.sessionState().catalogManager()

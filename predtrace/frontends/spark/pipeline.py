@@ -14,7 +14,7 @@ from predtrace.frontends.spark.execute import Run, SparkRunResult
 from predtrace.frontends.spark.output import is_ordered
 from predtrace.frontends.spark.statistics import scan_estimates
 from predtrace.frontends.spark.translation import Translation
-from predtrace.vocabulary import INLINE
+from predtrace.vocabulary import INLINE, ROWS_LIMIT
 from pushdown.operators import Origin
 
 if TYPE_CHECKING:
@@ -64,7 +64,12 @@ class SparkPipeline(Pipeline):
             raise EngineError(f"{STOPPED}: the DataFrame, too, is of the stopped one")
 
     def run(
-        self, folder: Path, cuts: Sequence[Cut], keep: str = INLINE, keep_output: bool = True
+        self,
+        folder: Path,
+        cuts: Sequence[Cut],
+        keep: str = INLINE,
+        keep_output: bool = True,
+        rows_limit: int | None = ROWS_LIMIT,
     ) -> SparkRunResult:
         """See `Pipeline.run`: an inline run is split, and computes everything once."""
         return Run(
@@ -74,4 +79,6 @@ class SparkPipeline(Pipeline):
             self.time_dependent,
             folder,
             tuple(cuts),
+            self.sources,
+            rows_limit,
         ).run(keep, keep_output)

@@ -24,6 +24,7 @@ from predtrace.frontends.spark.pruning import prune
 from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
+from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, RowTransform, Scan
@@ -84,7 +85,7 @@ def _read(
     inlined = normalizer.fold_names(normalizer.inline_ctes(analyzed), session._jsparkSession)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
-    pruned = prune(settled, builder)
+    pruned = prune(normalizer.fold_tables(settled), builder)
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
@@ -92,6 +93,7 @@ def _read(
         settings=settings,
         carrier=Carrier(session, settings, builder),
         leaves=collect_leaves(read_tree(pruned)),
+        variables=Variables(jvm),
     )
     result = translate(translation, translation.normalized(pruned))
     translation.leaves.check_all_taken()
@@ -105,6 +107,7 @@ def _read(
         settings=translation.settings,
         query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
         time_dependent=not settled.fastEquals(inlined),
+        unrepeatable=translation.book.unrepeatable(),
         dataframe=dataframe,
         translation=translation,
     )

@@ -1,40 +1,66 @@
-"""Leaves: file relations as scans, and the single row of a SELECT without FROM."""
+"""Leaves: files and the program's own rows as scans, and the row of a SELECT without FROM."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import origin_of, place
 from predtrace.frontends.spark.collations import column_type
+from predtrace.frontends.spark.leaves import Leaf
+from predtrace.frontends.spark.program_rows import column_names, read_rows
 from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.source_book import Relation
 from predtrace.frontends.spark.sources import read_relation
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
+from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.variables import BROUGHT
 from pushdown import operators as ops
 
 
 @translates("LogicalRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation", to="Scan")
-def _scan(translation: Translation, prepared: Prepared) -> Translated:
+def _scan_of_files(translation: Translation, prepared: Prepared) -> Translated:
     node = prepared.node
     attributes = node.expressions("output")
-    leaf = translation.leaves.take(attributes[0].expr_id if attributes else -1)
+    leaf = translation.leaves.take_of(attributes)
     relation = read_relation(node, leaf)
+    names = [attribute.name for attribute in attributes]
+    if "_metadata" in names:
+        raise UnsupportedOperatorError(
+            f"the hidden column _metadata of {relation.names[0]} cannot be traced; "
+            f"leave it out{place(node.handle)}"
+        )
+    return _scan(translation, node, leaf, relation, names)
+
+
+@translates(*BROUGHT, to="Scan")
+def _scan_of_rows(translation: Translation, prepared: Prepared) -> Translated:
+    node = prepared.node
+    attributes = node.expressions("output")
+    leaf = translation.leaves.take_of(attributes)
+    relation = read_rows(node, leaf, translation.variables)
+    names = column_names([attribute.name for attribute in attributes])
+    return _scan(translation, node, leaf, relation, names)
+
+
+def _scan(
+    translation: Translation, node: Node, leaf: Leaf, relation: Relation, names: Sequence[str]
+) -> Translated:
+    """The scan of what a leaf reads; `names` are its columns' names in the source."""
+    called = relation.names[0] if relation.names else "the program's rows"
     columns = tuple(
         translation.column(
             attribute.expr_id,
-            attribute.name,
-            column_type(attribute, relation.name),
+            name,
+            column_type(attribute, called),
             bool(attribute.fields["nullable"]),
         )
-        for attribute in attributes
+        for attribute, name in zip(node.expressions("output"), names, strict=True)
     )
-    if any(column.name == "_metadata" for column in columns):
-        raise UnsupportedOperatorError(
-            f"the hidden column _metadata of {relation.name} cannot be traced; "
-            f"leave it out{place(node.handle)}"
-        )
     translation.book.enter(translation.next_node, relation, columns)
     scan = ops.Scan(
         id=translation.next_node,
-        table=relation.name,
+        table=called,
         # Scans are numbered when all are known: occurrences count in plan order.
         occurrence=leaf.number,
         columns=columns,

@@ -1,14 +1,11 @@
-"""File relations at the leaves of a plan: their names and their files."""
+"""Relations of files at the leaves of a plan: their names and their files."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlparse
 
 from predtrace.errors import SourceError, UnsupportedOperatorError
@@ -21,11 +18,9 @@ from predtrace.frontends.spark.catalyst import (
     read_strings,
 )
 from predtrace.frontends.spark.leaves import Leaf
+from predtrace.frontends.spark.source_book import Relation
 from predtrace.frontends.spark.tree import Node
-from predtrace.jobs.formats import refusal
-from predtrace.jobs.model import Source, SourceFile
-from symbolic.expr import Column
-from symbolic.types import DataType
+from predtrace.jobs.model import SourceFile
 
 FILE_FORMATS = {
     "ParquetFileFormat": "parquet",
@@ -40,12 +35,6 @@ FILE_FORMATS = {
 """Class of a file format (data source version 1) or table (version 2): the format's name."""
 
 REFUSED_LEAVES = {
-    "LogicalRDD": "it reads rows made by Python, an RDD or a checkpoint, which have no stored "
-    "source; write them to Parquet and read that back, or trace what was before its checkpoint",
-    "LocalRelation": "it holds literal rows, which have no stored source; "
-    "write them to Parquet and read that back",
-    "Range": "it makes numbers, which have no stored source; "
-    "write them to Parquet and read that back",
     "InMemoryRelation": "it is a cached result; trace the DataFrame it was made from",
     "HiveTableRelation": "it is a Hive serde table; "
     "use a table stored as Parquet, ORC, CSV or JSON through Spark",
@@ -55,18 +44,7 @@ REFUSED_LEAVES = {
 """Refused leaves, with the reason and the way out."""
 
 
-@dataclass(frozen=True)
-class FileRelation:
-    """The files that a leaf reads, before their snapshot is taken."""
-
-    name: str
-    format: str
-    roots: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
-    partition_columns: tuple[str, ...]
-
-
-def read_relation(node: Node, leaf: Leaf) -> FileRelation:
+def read_relation(node: Node, leaf: Leaf) -> Relation:
     """The files that a ``LogicalRelation`` or version-2 relation reads.
 
     Raises UnsupportedOperatorError if it is not made of files of a known format.
@@ -76,16 +54,16 @@ def read_relation(node: Node, leaf: Leaf) -> FileRelation:
     return _version_2(node, leaf)
 
 
-def _version_1(node: Node, leaf: Leaf) -> FileRelation:
+def _version_1(node: Node, leaf: Leaf) -> Relation:
     relation = node.handle.relation()
     if class_name(relation) != "HadoopFsRelation":
         raise _refusal(node, f"a {class_name(relation)} is not made of files")
     partition_columns = _field_names(relation.partitionSchema())
     given = _canonical(relation.location().rootPaths())
     table = option(node.handle.catalogTable())
-    name = _catalog_name(table) if table is not None else leaf.view or _path_name(given)
-    return FileRelation(
-        name=name,
+    named = _catalog_names(table) if table is not None else _view_names(leaf)
+    return Relation(
+        names=(*named, *_path_names(given)),
         format=_format(node, class_name(relation.fileFormat())),
         roots=_roots(relation.location(), given, partition_columns),
         options=_options(relation.options()),
@@ -93,13 +71,13 @@ def _version_1(node: Node, leaf: Leaf) -> FileRelation:
     )
 
 
-def _version_2(node: Node, leaf: Leaf) -> FileRelation:
+def _version_2(node: Node, leaf: Leaf) -> Relation:
     table = node.handle.table()
     file_format = _format(node, class_name(table))
     partition_columns = _field_names(table.fileIndex().partitionSchema())
     given = _canonical(table.fileIndex().rootPaths())
-    return FileRelation(
-        name=leaf.view or _path_name(given),
+    return Relation(
+        names=(*_view_names(leaf), *_path_names(given)),
         format=file_format,
         roots=_roots(table.fileIndex(), given, partition_columns),
         options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
@@ -175,18 +153,27 @@ def _field_names(schema: JavaObject) -> tuple[str, ...]:
     return tuple(field["name"] for field in json.loads(schema.json())["fields"])
 
 
-def _catalog_name(table: JavaObject) -> str:
+def _catalog_names(table: JavaObject) -> tuple[str, ...]:
+    """The names of a catalog's table, from short to long."""
     identifier = table.identifier()
-    database = option(identifier.database())
-    name = str(identifier.table())
-    return name if database in (None, "default") else f"{database}.{name}"
+    database, name = option(identifier.database()), str(identifier.table())
+    if database is None:
+        return (name,)
+    full = f"{database}.{name}"
+    return (name, full) if database == "default" else (full,)
 
 
-def _path_name(roots: Sequence[str]) -> str:
+def _view_names(leaf: Leaf) -> tuple[str, ...]:
+    return () if leaf.view is None else (leaf.view,)
+
+
+def _path_names(roots: Sequence[str]) -> tuple[str, ...]:
+    """The names of files by their path, from short to long: ``t``, ``old/t``, ``data/old/t``."""
     paths = [urlparse(root).path if "://" in root else root for root in roots]
     common = paths[0] if len(paths) == 1 else os.path.commonpath(paths)
-    base = os.path.basename(common.rstrip("/"))
-    return base.split(".", 1)[0] or base or common
+    *above, base = [part for part in common.split("/") if part] or [common]
+    short = base.split(".", 1)[0] or base
+    return tuple("/".join((*above[start:], short)) for start in range(len(above), -1, -1))
 
 
 def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
@@ -194,97 +181,3 @@ def _options(scala_map: JavaObject) -> tuple[tuple[str, str], ...]:
         return ()
     pairs = [(str(pair._1()), str(pair._2())) for pair in items(scala_map.toSeq())]
     return tuple(sorted(pair for pair in pairs if pair[0] not in ("path", "paths")))
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """Files and the way they are read: the identity of a source."""
-
-    relation: FileRelation
-    columns: tuple[tuple[str, DataType], ...]
-
-
-class SourceBook:
-    """The sources of one pipeline; every read of files is entered here.
-
-    Files that are read in several ways (with other options or another schema) are several sources,
-    since their rows differ: ``x``, ``x (2)`` and so on, in plan order.
-    """
-
-    def __init__(self) -> None:
-        self._reads: dict[int, tuple[_Reading, tuple[Column, ...]]] = {}
-        self._sources: dict[str, tuple[_Reading, tuple[Column, ...]]] = {}
-
-    def enter(self, scan: int, relation: FileRelation, columns: tuple[Column, ...]) -> None:
-        """Enter the files that the scan of that id reads.
-
-        Raises UnsupportedOperatorError for options that jobs do not support.
-        """
-        found = refusal(relation.format, dict(relation.options), relation.roots)
-        if found is not None:
-            raise UnsupportedOperatorError(
-                f"source {relation.name} cannot be traced: {found}; read it without that"
-            )
-        declared = tuple((column.name, column.type) for column in columns)
-        self._reads[scan] = (_Reading(relation, declared), columns)
-
-    def names(self, scans: Iterable[int]) -> dict[int, str]:
-        """The source of each scan; the scans are all scans, in plan order.
-
-        Raises SourceError if sources made of different files have the same name.
-        """
-        taken = {reading.relation.name for reading, _ in self._reads.values()}
-        found: dict[_Reading, str] = {}
-        named: dict[int, str] = {}
-        for scan in scans:
-            reading, columns = self._reads[scan]
-            if reading not in found:
-                _refuse_namesakes(reading.relation, found)
-                found[reading] = _free_name(reading.relation.name, taken, self._sources)
-                self._sources[found[reading]] = (reading, columns)
-            named[scan] = found[reading]
-        return named
-
-    def sources(self) -> tuple[Source, ...]:
-        """The sources that were named, with their snapshots."""
-        return tuple(
-            Source(
-                name=name,
-                format=reading.relation.format,
-                roots=reading.relation.roots,
-                files=_snapshot(reading.relation),
-                columns=tuple(
-                    Column(index, column.name, column.type, column.nullable)
-                    for index, column in enumerate(columns)
-                ),
-                options=dict(reading.relation.options),
-                partition_columns=reading.relation.partition_columns,
-            )
-            for name, (reading, columns) in self._sources.items()
-        )
-
-
-def _refuse_namesakes(relation: FileRelation, readings: Iterable[_Reading]) -> None:
-    for known in (reading.relation for reading in readings):
-        if known.name == relation.name and known.roots != relation.roots:
-            raise SourceError(
-                f"two sources are called {relation.name!r}: {', '.join(known.roots)} and "
-                f"{', '.join(relation.roots)}; give each a name of its own with "
-                f"df.createOrReplaceTempView(name) and read spark.table(name)"
-            )
-
-
-def _free_name(name: str, wanted: Collection[str], used: Collection[str]) -> str:
-    """A name that no source has or will have: the name itself, or with a number if it is taken."""
-    if name not in used:
-        return name
-    numbered = (f"{name} ({number})" for number in itertools.count(2))
-    return next(each for each in numbered if each not in used and each not in wanted)
-
-
-def _snapshot(relation: FileRelation) -> tuple[SourceFile, ...]:
-    from predtrace.jobs import snapshot
-
-    take: Any = snapshot.snapshot_files
-    found: tuple[SourceFile, ...] = take(relation.roots)
-    return found

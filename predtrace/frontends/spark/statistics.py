@@ -8,6 +8,11 @@ from predtrace.frontends.spark.catalyst import JavaObject, option
 from predtrace.jobs.model import Source
 from pushdown.graph import OperatorGraph
 
+_UNKNOWN = float(1 << 62)
+"""Spark's size of what it knows nothing about, such as an RDD."""
+_GUESSED = 10_000.0
+"""The rows that an RDD is taken to have: a program seldom brings more."""
+
 
 def scan_estimates(
     graph: OperatorGraph, leaves: Mapping[int, JavaObject], sources: Sequence[Source]
@@ -21,13 +26,16 @@ def scan_estimates(
         size = float(str(statistics.sizeInBytes()))
         known = option(statistics.rowCount())
         rows = float(str(known)) if known is not None else counted[scan.table]
-        if rows is None:
-            rows = size / max(float(leaf.schema().defaultSize()), 1.0)
-        found[scan.id] = (rows, size)
+        width = max(float(leaf.schema().defaultSize()), 1.0)
+        if rows is None and size >= _UNKNOWN:
+            rows, size = _GUESSED, _GUESSED * width
+        found[scan.id] = (size / width if rows is None else rows, size)
     return found
 
 
 def _rows(source: Source) -> float | None:
+    if not source.files and source.kept:
+        return None
     if source.files and all(file.rows is not None for file in source.files):
         return float(sum(file.rows or 0 for file in source.files))
     if source.format != "parquet":

@@ -12,8 +12,9 @@ from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
 from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.leaves import Leaves
 from predtrace.frontends.spark.normalize import Normalizer
-from predtrace.frontends.spark.sources import SourceBook
+from predtrace.frontends.spark.source_book import SourceBook
 from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.model import EngineSettings
 from pushdown.operators import (
     Assignment,
@@ -77,6 +78,7 @@ class Translation:
     settings: EngineSettings
     leaves: Leaves
     carrier: Carrier
+    variables: Variables
     book: SourceBook = field(default_factory=SourceBook)
     operators: list[Operator] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -98,11 +99,35 @@ class ResultWriter:
         dataset = self.translation.builder.dataset(self.session, plan)
         return self._write_rows(dataset.toDF(names), columns, folder)
 
-    def read_back(self, result: StoredResult) -> JavaObject:
-        """The plan that reads a written result."""
+    def write_rows(self, plan: JavaObject, columns: Sequence[Column], folder: str) -> int:
+        """Store all columns of a plan, as `columns` name them, in one file that keeps the order.
+
+        Returns the number of rows. Rows without columns have their numbers in the file.
+        """
+        builder = self.translation.builder
+        taken = {column.name for column in columns}
+        place = next(name for name in map("row {}".format, itertools.count()) if name not in taken)
+        position = builder.call("MonotonicallyIncreasingID")
+        named = zip(items(plan.output()), columns, strict=True)
+        projected = builder.project(
+            [
+                *(self._stored(attribute, column, column.name) for attribute, column in named),
+                builder.alias(position, place, builder.new_id()),
+            ],
+            plan,
+        )
+        # One task may take the partitions in any order.
+        together = builder.dataset(self.session, projected).coalesce(1)
+        order = scala_seq(builder.jvm, [together.col(f"`{place}`")])
+        rows = together.sortWithinPartitions(order)
+        self._write_files(rows.drop(place) if columns else rows, folder, maxRecordsPerFile="0")
+        return _only_file(self.folder / folder)
+
+    def read_back(self, folder: str) -> JavaObject:
+        """The plan that reads a written folder."""
         stored = self.session.read().option("__globPaths__", "false")
-        reader = stored.schema(self.schemas[result.folder])
-        return reader.parquet(stored_path(self.folder / result.folder)).queryExecution().analyzed()
+        reader = stored.schema(self.schemas[folder])
+        return reader.parquet(stored_path(self.folder / folder)).queryExecution().analyzed()
 
     def _write_attributes(
         self,
@@ -113,15 +138,9 @@ class ResultWriter:
         distinct: bool = False,
     ) -> StoredResult:
         builder = self.translation.builder
-        boolean = builder.jvm.org.apache.spark.sql.types.DataTypes.BooleanType
         projected = builder.project(
             (
-                builder.alias(
-                    # Parquet has no void type.
-                    builder.null(boolean) if isinstance(column.type, t.Null) else attribute,
-                    stored_name(column.id),
-                    builder.new_id(),
-                )
+                self._stored(attribute, column, stored_name(column.id))
                 for attribute, column in zip(attributes, columns, strict=True)
             ),
             plan,
@@ -130,15 +149,36 @@ class ResultWriter:
         plan = builder.distinct(projected) if distinct else projected
         return self._write_rows(builder.dataset(session, plan), columns, folder)
 
+    def _stored(self, attribute: JavaObject, column: Column, name: str) -> JavaObject:
+        """A column as it is stored: Parquet has no void type."""
+        builder = self.translation.builder
+        boolean = builder.jvm.org.apache.spark.sql.types.DataTypes.BooleanType
+        value = builder.null(boolean) if isinstance(column.type, t.Null) else attribute
+        return builder.alias(value, name, builder.new_id())
+
     def _write_rows(
         self, dataset: JavaObject, columns: tuple[Column, ...], folder: str
     ) -> StoredResult:
+        self._write_files(dataset, folder)
+        return stored_result(self.folder, folder, columns)
+
+    def _write_files(self, dataset: JavaObject, folder: str, **options: str) -> None:
         self.schemas[folder] = dataset.schema()
         writer = dataset.write()
-        for key, value in _OPTIONS.items():
+        for key, value in {**_OPTIONS, **options}.items():
             writer = writer.option(key, value)
         writer.parquet(stored_path(self.folder / folder))
-        return stored_result(self.folder, folder, columns)
+
+
+def _only_file(folder: Path) -> int:
+    """Give the only file that was written into a folder a plain name; returns its rows."""
+    import pyarrow.parquet as pq
+
+    (written,) = folder.glob("*.parquet")
+    for checksum in folder.glob(".*.crc"):  # of the file's old name
+        checksum.unlink()
+    file = written.rename(folder / "rows.parquet")
+    return int(pq.read_metadata(file).num_rows)
 
 
 def _name(column: Column) -> str:

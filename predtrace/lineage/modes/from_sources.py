@@ -59,7 +59,8 @@ class SourceMode(Mode):
         scans = graph.scans()
         read = {scan.table for scan in scans}
         sources = [source for source in job.sources if source.name in read]
-        check_sources(sources)
+        # Rows that were not kept are refused when they are read.
+        check_sources([source for source in sources if source.is_there])
         notes += elsewhere(sources)
         try:
             requests = self.requests(there, graph, context.plan, context.folder)
