@@ -33,7 +33,6 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 REFUSED: dict[str, tuple[Make, str]] = {
     "pivot": (lambda t: t.groupBy("id").pivot("b", ["x"]).count(), "pivots .*FILTER"),
-    "unpivot": (lambda t: t.unpivot("b", ["id"], "n", "v"), "unpivots .*UNION"),
     "aes_encrypt": (
         lambda t: t.select(f.aes_encrypt("b", f.lit("0000111122223333"))),
         "function aes_encrypt .*random numbers",
