@@ -77,7 +77,8 @@ def merged_rows(obligation: Obligation) -> Obligation:
     if isinstance(operator, (Union_, Distinct)):
         merges = _selected(everything, same_values, terms)
     else:
-        merges = _pinned(everything, same_values, terms)
+        # What the operator reads by itself, as the keys of duplicates, stays.
+        merges = _pinned(everything - column_ids(*operator.expressions), same_values, terms)
     own = [_stand_in(place) for place in range(len(merges))]
     stand_ins = [own] * (len(branches) + 1)
     if hasattr(operator, "branches"):

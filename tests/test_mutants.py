@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Expand,
     Filter,
     GroupBy,
@@ -155,6 +156,9 @@ CORPUS: dict[str, Callable[[], Pipeline]] = {
         Expand(id=3, input=2, projections=((V,), (V2,)), columns=(OUT2,)),
     ),
     "distinct": lambda: pipeline(LEFT, keep(0, 1, V), Distinct(id=2, input=1)),
+    "duplicates": lambda: pipeline(
+        LEFT, DropDuplicates(id=1, input=0, keys=(V,)), aggregate(1, "count", K, V)
+    ),
     "limit in the middle": lambda: pipeline(LEFT, Limit(id=1, input=0, count=1), keep(1, 2, V)),
     "like": lambda: pipeline(
         LEFT,
@@ -252,6 +256,7 @@ MEANINGS = {
     "INTERSECT gives nothing of the right": (Intersect, without_lineage(1), (FALSE,)),
     "a union's second branch is forgotten": (Union_, without_lineage(1), (FALSE,)),
     "every limited row is in the output": (Limit, always_there, None),
+    "every duplicate is kept": (DropDuplicates, always_there, None),
     "anti joins let every row pass": (AntiJoin, always_there, None),
     "semi joins let every row pass": (SemiJoin, always_there, None),
 }

@@ -256,7 +256,7 @@ def test_limit_tells_when_its_rows_are_a_free_choice() -> None:
 def test_chosen_rows_of_a_limit() -> None:
     plan = [R, Limit(id=3, input=1, count=1)]
     assert lineage(plan, (2, 20), chosen={3: [(2, 20)]}) == {1: [2]}
-    with pytest.raises(ValueError, match="limit 3"):
+    with pytest.raises(ValueError, match="operator 3"):
         output(plan, chosen={3: [(8, 8)]})
 
 

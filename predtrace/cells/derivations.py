@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Expand,
     Filter,
     InnerJoin,
@@ -42,7 +43,7 @@ from pushdown.operators import (
 from symbolic.expr import TRUE, Column, Expr, column_ids
 
 Ids = frozenset[int]
-_KEEPING_ROWS = (Filter, Sort, Limit, Sample, Distinct)
+_KEEPING_ROWS = (Filter, Sort, Limit, Sample, Distinct, DropDuplicates)
 
 
 class NotDerivable(Exception):
@@ -135,9 +136,9 @@ class _Paths:
                 yield from self.ways(below, wanted, padded=padded)
             case Distinct(input=below):
                 yield from self._open(node, below, wanted, (), padded=padded)
-            case Limit(input=below) | Sample(input=below):
+            case Limit(input=below) | Sample(input=below) | DropDuplicates(input=below):
                 if padded:
-                    chosen = type(operator).__name__.lower()
+                    chosen = type(operator).__name__
                     raise NotDerivable(node, f"an outer join pads what a {chosen} gives")
                 yield from self._open(node, below, wanted, self._excess(node), padded=False)
             case RowTransform(assignments=assignments, input=below):

@@ -12,6 +12,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -76,6 +77,11 @@ def _sample(operator: Sample, names: ColumnNames, graph: OperatorGraph) -> str:
     return f"sample {share}{again}" + ("" if operator.seed is None else f", seed {operator.seed}")
 
 
+def _drop_duplicates(operator: DropDuplicates, names: ColumnNames, graph: OperatorGraph) -> str:
+    keys = ", ".join(names.name(key) for key in operator.keys)
+    return f"one row for each {keys}" if keys else "one row of all"
+
+
 def _inner_join(operator: InnerJoin, names: ColumnNames, graph: OperatorGraph) -> str:
     crossed = operator.condition == TRUE
     return "cross join" if crossed else _on("inner join", operator.condition, names)
@@ -126,6 +132,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Filter: _filter,
     RowTransform: _project,
     Distinct: lambda operator, names, graph: "distinct",
+    DropDuplicates: _drop_duplicates,
     Expand: _expand,
     Sort: _sort,
     Limit: _limit,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Union
 
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
+from pushdown.operators.duplicates import DropDuplicates
 from pushdown.operators.expansion import Expand
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
@@ -32,6 +33,7 @@ Operator = Union[
     Expand,
     GroupBy,
     Distinct,
+    DropDuplicates,
     Union_,
     Intersect,
     Except,
@@ -42,7 +44,7 @@ Operator = Union[
 
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
-    "Distinct", "Except", "Expand", "Filter", "GroupBy", "InnerJoin", "Intersect", "Limit",
-    "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
+    "Distinct", "DropDuplicates", "Except", "Expand", "Filter", "GroupBy", "InnerJoin", "Intersect",
+    "Limit", "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
 ]  # fmt: skip

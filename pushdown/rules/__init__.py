@@ -8,11 +8,12 @@ in that module's `RULES`; an operator that cannot be supported gets its reason i
 from __future__ import annotations
 
 from pushdown.operators import OneRow, OperatorBase, Scan
-from pushdown.rules import expansion, groups, joins, order, rows, sets, subqueries
+from pushdown.rules import duplicates, expansion, groups, joins, order, rows, sets, subqueries
 from pushdown.rules.base import Rule
 
 RULES: dict[type[OperatorBase], Rule] = {
     **rows.RULES,
+    **duplicates.RULES,
     **order.RULES,
     **joins.RULES,
     **subqueries.RULES,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.sql.limits import limit_ties
+from predtrace.engines.sql.limits import choices
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import arrow_type
 from pushdown.graph import OperatorGraph
@@ -76,8 +76,8 @@ class InDuckDB:
         return [row[: len(columns)] for row in found.fetchall()]
 
     def choices(self, node: int) -> dict[int, bool]:
-        """Per Limit under the node that can cut rows off, whether its rows were a choice."""
-        checks = limit_ties(self.graph, node, DUCKDB_DIALECT, self.scans)
+        """Per node at or under it that takes some of its rows, whether these were a choice."""
+        checks = choices(self.graph, node, DUCKDB_DIALECT, self.scans)
         found = {}
         for check in checks:
             ((differ,),) = self.connection.sql(check.query.sql("duckdb")).fetchall()

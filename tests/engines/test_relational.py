@@ -9,7 +9,7 @@ from hypothesis import assume, given, note, settings
 from sqlglot import exp
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
-from predtrace.engines.sql.limits import limit_ties
+from predtrace.engines.sql.limits import choices
 from predtrace.engines.sql.matching import alternatives
 from predtrace.engines.sql.relational import BUILDERS, plan_query, planner
 from predtrace.errors import EngineError
@@ -20,6 +20,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     GroupBy,
     Limit,
     MarkJoin,
@@ -39,7 +40,7 @@ from symbolic.expr import FALSE, TRUE, Call, Column, Expr, Literal, call, conjun
 from symbolic.types import BOOLEAN, INTEGER, LONG
 from tests.engines.plans import InDuckDB, Tables, bag
 from tests.reference import ReferenceResult, trace_graph
-from tests.strategies import Pipeline, compared, count, pipelines
+from tests.strategies import Pipeline, compared, count, duplicate_pipelines, pipelines
 from tests.strategies.compared import enough_compared
 
 A, B = Column(1, "a", INTEGER), Column(2, "b", INTEGER)
@@ -85,7 +86,29 @@ def test_random_graphs_give_the_reference_rows() -> None:
 
     with enough_compared(run):
         run()
-    assert seen == BUILDERS.keys() - {Sample}
+    assert seen == BUILDERS.keys() - {Sample, DropDuplicates}
+
+
+@given(pipeline=duplicate_pipelines())
+@settings(max_examples=count(60))
+def test_rows_without_duplicates_are_the_references(pipeline: Pipeline) -> None:
+    """Unless different rows agree on the keys: that is noticed, and no row is taken for another."""
+    graph = pipeline.graph
+    expected = trace_graph(*pipeline, keep_outputs=True)
+    with InDuckDB(*pipeline) as database:
+        try:
+            found = database.choices(graph.root)
+        except EngineError:
+            assume(False)
+        chosen = {node for node, differ in found.items() if differ}
+        first = [node for node in graph.bottom_up() if node in found]
+        compared(len(expected.rows))
+        for node in first:
+            if node in expected.ambiguous_limits:
+                assert node in chosen
+                return
+            assert node not in chosen
+        assert bag(database.rows(graph.root)) == bag(expected.rows)
 
 
 @given(pipeline=pipelines(operators=5))
@@ -304,7 +327,7 @@ def test_projected_rows_may_be_equal() -> None:
 def test_a_limit_that_cuts_nothing_needs_no_query() -> None:
     scans: dict[int, exp.Expr] = {1: exp.to_table("t")}
     for taken in (0, None):
-        assert limit_ties(limited(taken), 4, DUCKDB_DIALECT, scans) == ()
+        assert choices(limited(taken), 4, DUCKDB_DIALECT, scans) == ()
 
 
 # -- the text

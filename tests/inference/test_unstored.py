@@ -261,7 +261,7 @@ def _set_rows(
 
 
 @pytest.mark.parametrize("aggregates", ["minimal", "whole"])
-@given(pipeline=pipelines(samples=True))
+@given(pipeline=pipelines(operators=6, samples=True))
 @settings(max_examples=count(40))
 def test_refinement_misses_nothing(aggregates: str, pipeline: Pipeline) -> None:
     graph, tables = pipeline

@@ -12,7 +12,7 @@ from pushdown.rules.base import Context
 from pushdown.verify import SolverQuestion, lift
 from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, render
 from symbolic.solver import Verdict
-from tests.pushdown.test_rules import ONE, ROLLUP, TWO, A, B, C, D, X, Y, group, join
+from tests.pushdown.test_rules import ONE, ROLLUP, TWO, UNIQUE, A, B, C, D, X, Y, group, join
 from tests.pushdown.test_sufficient_rules import (
     ANTI,
     DISTINCT,
@@ -54,6 +54,7 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "duplicates": (UNIQUE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "inner join": (INNER, BOTH, TWO, f"(a) {IN_1} AND (c) {IN_3} AND a = c"),
     "semi join: the matches', too": (
@@ -110,6 +111,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
     "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
     "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),
+    "duplicates: of another column": (UNIQUE, (KNOWN_A,), ONE, about(B, A)),
     "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
     "inner join: of another column": (INNER, BOTH, TWO, about(D, A)),
     "semi join: of another column": (SEMI, BOTH, TWO, about(B, C)),

@@ -14,6 +14,7 @@ from pushdown.operators import (
     Aggregation,
     Assignment,
     Distinct,
+    DropDuplicates,
     Except,
     GroupBy,
     Intersect,
@@ -54,6 +55,7 @@ def operators(types: Sequence[DataType]) -> dict[str, tuple[Operator, Context]]:
         "intersect": (Intersect(id=0, left=1, right=2, **both), Context((one, other))),
         "except": (Except(id=0, left=1, right=2, **both), Context((one, other))),
         "distinct": (Distinct(id=0, input=1), Context((own,))),
+        "duplicates": (DropDuplicates(id=0, input=1, keys=own[:1]), Context((own,))),
         "limit": (Limit(id=0, input=1, count=3), Context((own,))),
         "group": (GroupBy(id=0, input=1, keys=keys, aggregations=counted), Context((one,))),
     }

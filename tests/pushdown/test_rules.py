@@ -10,6 +10,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -73,6 +74,7 @@ ROLLUP = Expand(
     columns=(A, Y, G),
 )
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
+UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
 
@@ -112,6 +114,16 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
     "sample, whole row": (SAMPLE, pin(A, B), ONE, ["a <=> :a AND b <=> :b"], [True]),
     "sample, part of the row": (SAMPLE, pin(A), ONE, ["a <=> :a"], [False]),
     "sample, any row": (SAMPLE, TRUE, ONE, ["TRUE"], [False]),
+    "duplicates, whole row": (UNIQUE, pin(A, B), ONE, ["a <=> :a AND b <=> :b"], [True]),
+    "duplicates, their keys": (UNIQUE, pin(A), ONE, ["a <=> :a"], [False]),
+    "duplicates, the other columns": (UNIQUE, pin(B), ONE, ["b <=> :b"], [False]),
+    "duplicates, a function of a float": (
+        DropDuplicates(id=0, input=1, keys=(F,)),
+        same(call("cast", F, type=STRING), Param(0, 9, "s", STRING)),
+        ((F, A),),
+        ["TRUE"],
+        [False],
+    ),
     "distinct": (Distinct(id=0, input=1), pin(A), ONE, ["a <=> :a"], [True]),
     "distinct, a function of a float": (
         Distinct(id=0, input=1),

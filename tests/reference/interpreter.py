@@ -17,6 +17,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AntiJoin,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -238,6 +239,19 @@ class Run:
             [union(provenances[key]) for key in kept],
         )
 
+    def drop_duplicates(self, operator: DropDuplicates, source: Relation) -> Relation:
+        """The first row of each key, which is a choice if the key has other rows, too."""
+        keys = key_maker([key.type for key in operator.keys])
+        sets: dict[Row, list[int]] = {}
+        for index, key in enumerate(self._assigned(operator.keys, source)):
+            sets.setdefault(keys(key), []).append(index)
+        if any(len({row_key(source.rows[i]) for i in members}) > 1 for members in sets.values()):
+            self.ambiguous.add(operator.id)
+        kept = (members[0] for members in sets.values())
+        if operator.id in self.chosen:
+            return self._chosen(operator, united(source), len(sets))
+        return picked(united(source), kept)._replace(ranks=None)
+
     def union_all(self, operator: Union_, *inputs: Relation) -> Relation:
         result = Relation(operator.columns, [], [])
         for source, branch in zip(inputs, operator.branches, strict=True):
@@ -298,11 +312,11 @@ class Run:
         places = (index for index, count in enumerate(times) for _ in range(count))
         return picked(united(source), places)
 
-    def _chosen(self, operator: Limit, source: Relation, size: int) -> Relation:
+    def _chosen(self, operator: Limit | DropDuplicates, source: Relation, size: int) -> Relation:
         rows = [tuple(row) for row in self.chosen[operator.id]]
         available = Counter(map(row_key, source.rows))
         if len(rows) != size or Counter(map(row_key, rows)) - available:
-            raise ValueError(f"limit {operator.id} cannot have kept the chosen rows")
+            raise ValueError(f"operator {operator.id} cannot have kept the chosen rows")
         places = {row_key(row): index for index, row in enumerate(source.rows)}
         return picked(source, [places[row_key(row)] for row in rows])
 
@@ -321,6 +335,7 @@ EVALUATORS: dict[type, Any] = {
     ScalarSubquery: Run.scalar_subquery,
     GroupBy: Run.group_by,
     Distinct: Run.distinct,
+    DropDuplicates: Run.drop_duplicates,
     Union_: Run.union_all,
     Intersect: Run.intersect,
     Except: Run.except_,

@@ -4,6 +4,7 @@ from tests.strategies.compared import compared
 from tests.strategies.graphs import (
     Pipeline,
     block_pipelines,
+    duplicate_pipelines,
     pipelines,
     positive_pipelines,
     shared_pipelines,
@@ -17,6 +18,7 @@ __all__ = [
     "block_pipelines",
     "compared",
     "count",
+    "duplicate_pipelines",
     "phases",
     "pipelines",
     "positive_pipelines",

@@ -14,6 +14,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -246,6 +247,13 @@ def _distinct(build: GraphBuilder, budget: int) -> Node:
     return build.add(Distinct, source, input=source.id)
 
 
+def _drop_duplicates(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    few = st.lists(st.sampled_from(source.columns), max_size=2, unique=True)
+    keys = build.draw(few) if source.columns else []
+    return build.add(DropDuplicates, source, input=source.id, keys=tuple(keys))
+
+
 def _set_operation(make: Callable[..., Operator]) -> Callable[[GraphBuilder, int], Node]:
     def build_set_operation(build: GraphBuilder, budget: int) -> Node:
         first, second = build.halves(budget)
@@ -367,6 +375,7 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "group": (_group_by, GroupBy),
     "having": (_having, GroupBy),
     "distinct": (_distinct, Distinct),
+    "duplicates": (_drop_duplicates, DropDuplicates),
     "union": (_set_operation(Union_), Union_),
     "intersect": (_set_operation(Intersect), Intersect),
     "except": (_set_operation(Except), Except),
@@ -381,7 +390,8 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
 _ALL = (*_KINDS, "filter", "project", "inner", "inner", "semi", "group", "outer", "sample")
-_WEIGHTED = tuple(kind for kind in _ALL if kind != "sample")
+_CHOOSING = ("sample", "duplicates")
+_WEIGHTED = tuple(kind for kind in _ALL if kind not in _CHOOSING)
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
 _BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
 
@@ -420,9 +430,20 @@ def _pipelines(
 def pipelines(operators: int = 8, *, samples: bool = False) -> st.SearchStrategy[Pipeline]:
     """Graphs of all operators, up to about `operators` of them.
 
-    Without `samples` engines give the same rows as the reference.
+    Without `samples` none takes rows that are up to the run, except limits.
     """
     return _pipelines(_ALL if samples else _WEIGHTED, operators, 5)
+
+
+def duplicate_pipelines(operators: int = 3) -> st.SearchStrategy[Pipeline]:
+    """Graphs of operators that pass rows on, and of some that drop duplicates."""
+    kinds = ("duplicates", "duplicates", "filter", "project", "union", "inner", "sort")
+    found = _pipelines(kinds, operators, 5)
+    return found.filter(lambda pipeline: _drops_duplicates(pipeline.graph))
+
+
+def _drops_duplicates(graph: OperatorGraph) -> bool:
+    return any(isinstance(operator, DropDuplicates) for operator in graph.operators())
 
 
 def shared_pipelines(operators: int = 6) -> st.SearchStrategy[Pipeline]:

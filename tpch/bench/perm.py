@@ -20,6 +20,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AntiJoin,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -271,7 +272,7 @@ def _except(rewriter: Rewriter, operator: Except, names: Names) -> Carried:
     return Carried(rewriter.projected(node, values, left.rows.values()), left.rows)
 
 
-def _limit(rewriter: Rewriter, operator: Limit, names: Names) -> Carried:
+def _limit(rewriter: Rewriter, operator: Limit | DropDuplicates, names: Names) -> Carried:
     """The rows that equal one of those taken. Whoever asks for an output row, has it already."""
     below = rewriter.carried(operator.input, names)
     if operator.id in rewriter.last:
@@ -302,6 +303,7 @@ RULES: dict[type[Operator], Callable[[Rewriter, Any, Names], Carried]] = {
     ScalarSubquery: _scalar_subquery,
     GroupBy: _group_by,
     Distinct: _same_rows,
+    DropDuplicates: _limit,
     Union_: _union,
     Intersect: _intersect,
     Except: _except,

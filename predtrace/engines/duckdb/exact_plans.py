@@ -26,7 +26,7 @@ def plan_inexactness(graph: OperatorGraph, node: int, settings: EngineSettings) 
     """The reason why DuckDB would not compute the node's rows exactly as Spark did, or None.
 
     Limits are not judged: whether their choice can be repeated depends on the data
-    (`limits.limit_ties`).
+    (`limits.choices`).
     """
     for inner in graph.top_down(node):
         operator = graph[inner]

@@ -14,11 +14,13 @@ from predtrace.engines.sql.blocks import FILLER, Block, Planner, filler, named, 
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.expansion import EXPANSIONS
 from predtrace.engines.sql.joins import JOINS
+from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.zeros import normalized
 from predtrace.errors import NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     Distinct,
+    DropDuplicates,
     Except,
     Filter,
     GroupBy,
@@ -175,6 +177,29 @@ def _distinct(plan: Planner, operator: Distinct) -> Block:
     return Block(block.body.distinct(copy=False), values or (filler(),))
 
 
+def _drop_duplicates(plan: Planner, operator: DropDuplicates) -> Block:
+    """Any row of each set: a replay is refused before if different rows have equal keys."""
+    columns = plan.graph.output(operator.id)
+    keys = {key.id: _normalized(plan, read(key), key) for key in operator.keys}
+    numbers = exp.Window(
+        this=exp.Anonymous(this="row_number"),
+        partition_by=[value.copy() for value in keys.values()],
+        order=exp.Order(expressions=[exp.Ordered(this=exp.null())]),
+    )
+    values = [named(keys.get(column.id, read(column)), column) for column in columns]
+    place = f"place{operator.id}"
+    rows = plan.open(operator.input).body.select(
+        *values, exp.alias_(numbers, place, copy=False), copy=False
+    )
+    first = exp.EQ(this=trees.column(place), expression=number(1))
+    block = of_query(rows, operator)
+    return msgspec.structs.replace(
+        block,
+        body=block.body.where(first, copy=False),
+        values=tuple(map(read, columns)) or (filler(),),
+    )
+
+
 def _union(plan: Planner, operator: Union_) -> Block:
     queries = [
         _branch(plan, node, branch, operator.columns)
@@ -221,6 +246,7 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     **EXPANSIONS,
     GroupBy: _group_by,
     Distinct: _distinct,
+    DropDuplicates: _drop_duplicates,
     Union_: _union,
     Intersect: _set_operation(exp.intersect),
     Except: _set_operation(exp.except_),

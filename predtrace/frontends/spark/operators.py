@@ -35,7 +35,6 @@ UNSUPPORTED: dict[str, str] = {
     "MapPartitions": f"functions over JVM objects are {_NOT_YET}",
     "Tail": "the last rows of an unordered result are up to the run; sort descending and limit",
     "LocalLimit": "a limit per partition is up to the run; use LIMIT",
-    "LimitAll": f"LIMIT ALL is {_NOT_YET}; leave it out",
     "UnionLoop": f"recursive queries are {_NOT_YET}",
     "WithCTE": f"recursive queries are {_NOT_YET}",
     "CTERelationRef": f"recursive queries are {_NOT_YET}",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from predtrace.errors import NonDeterministicError
 from predtrace.frontends.spark.aggregation import translate_aggregate
-from predtrace.frontends.spark.catalyst import origin_of, place
+from predtrace.frontends.spark.catalyst import origin_of
 from predtrace.frontends.spark.pass_through import build_of, finish
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation, assign
@@ -59,17 +58,23 @@ def _distinct(translation: Translation, prepared: Prepared) -> Translated:
     return finish(translation, prepared, operator, (below,))
 
 
-@translates("Deduplicate", to="Distinct (when all columns are compared)")
+@translates(
+    "Deduplicate",
+    to="Distinct when all columns are compared, else DropDuplicates",
+    keeps_columns=True,
+)
 def _deduplicate(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
     keys = {key.expr_id for key in prepared.many("keys")}
-    if keys < {expr_id for expr_id, _ in below.output}:
-        raise NonDeterministicError(
-            "dropDuplicates on some of the columns (Catalyst: Deduplicate) keeps whichever row "
-            "comes first; group by them with min or max, or drop the other columns before"
-            f"{place(prepared.node.handle)}"
-        )
-    return _distinct(translation, prepared)
+    if keys >= {expr_id for expr_id, _ in below.output}:
+        return _distinct(translation, prepared)
+    operator = ops.DropDuplicates(
+        id=translation.next_node,
+        input=below.node,
+        keys=tuple(column for expr_id, column in below.output if expr_id in keys),
+        origin=origin_of(prepared.node.handle),
+    )
+    return finish(translation, prepared, operator, (below,))
 
 
 @translates("Sort", to="Sort", keeps_columns=True)
@@ -112,6 +117,7 @@ def _sample(translation: Translation, prepared: Prepared) -> Translated:
 
 
 @translates(
+    "LimitAll",
     "Repartition",
     "RepartitionByExpression",
     "RebalancePartitions",

@@ -74,6 +74,9 @@ SHAPES = {
     "SELECT k FROM t EXCEPT ALL SELECT k FROM u": "Except(RowTransform(t1), RowTransform(u1))",
     "SELECT * FROM t ORDER BY v": "Sort(t1)",
     "SELECT * FROM t ORDER BY v LIMIT 3 OFFSET 1": "Limit(Sort(t1))",
+    "SELECT * FROM t ORDER BY v LIMIT ALL": "Sort(t1)",
+    "SELECT * FROM t ORDER BY v LIMIT ALL OFFSET 1": "Limit(Sort(t1))",
+    "SELECT k FROM (SELECT * FROM t LIMIT ALL) WHERE v > 1": "RowTransform(Filter(t1))",
     "SELECT * FROM t ORDER BY v OFFSET 1": "Limit(Sort(t1))",
     "SELECT * FROM t TABLESAMPLE (5 ROWS)": "Limit(t1)",
     "SELECT * FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (7)": "Sample(t1)",
@@ -94,7 +97,7 @@ def test_shape(read: Read, statement: str) -> None:
 def test_every_operator_of_the_contract_is_made() -> None:
     made = set(" ".join(SHAPES.values()).replace("(", " ").replace(")", " ").split())
     names = {operator.__name__.rstrip("_") for operator in ops.Operator.__args__}
-    assert names - {"Scan", "OuterJoin"} <= made | {"OneRow"}
+    assert names - {"Scan", "OuterJoin", "DropDuplicates", "Expand"} <= made | {"OneRow"}
 
 
 def test_not_in_keeps_its_null_rule(read: Read) -> None:
@@ -197,6 +200,19 @@ def test_drop_duplicates_on_all_columns(read: Read) -> None:
 
     frame = read("SELECT g FROM t").dataframe.dropDuplicates()
     assert shape(read_pipeline(frame)) == "Distinct(RowTransform(t1))"
+
+
+def test_drop_duplicates_on_some_columns(read: Read) -> None:
+    from predtrace.frontends.spark import read_pipeline
+
+    frame = read("SELECT g, v, k FROM t").dataframe
+    pipeline = read_pipeline(frame.dropDuplicates(["k", "g"]).filter("v > 1"))
+    assert shape(pipeline) == "Filter(DropDuplicates(RowTransform(t1)))"
+    (found,) = (o for o in pipeline.graph.operators() if isinstance(o, ops.DropDuplicates))
+    assert {key.name for key in found.keys} == {"g", "k"}
+    assert shape(read_pipeline(frame.dropDuplicates(["k", "v", "g"]))) == (
+        "Distinct(RowTransform(t1))"
+    )
 
 
 def test_repartitioning_and_local_sorts_pass_rows_on(read: Read) -> None:

@@ -164,12 +164,6 @@ def test_python_functions_are_refused(spark: SparkSession, read: Read) -> None:
         read_pipeline(frame.select(udf(lambda value: value, "int")("k")))
 
 
-def test_drop_duplicates_on_some_columns_is_refused(read: Read) -> None:
-    frame = read("SELECT k, v FROM t").dataframe.dropDuplicates(["k"])
-    with pytest.raises(NonDeterministicError, match="dropDuplicates"):
-        read_pipeline(frame)
-
-
 def test_another_evaluation_mode_is_refused(spark: SparkSession, read: Read) -> None:
     frames = [spark.sql(f"SELECT {text} FROM t") for text in ("v + 1", "CAST(g AS INT)", "sum(v)")]
     spark.conf.set("spark.sql.ansi.enabled", "false")

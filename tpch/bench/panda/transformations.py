@@ -18,6 +18,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    DropDuplicates,
     Except,
     Expand,
     Filter,
@@ -62,6 +63,7 @@ REFUSED: dict[type[Operator], str] = {
     Except: _SET,
     Expand: "attributes do not tell by which projection a row was made",
     Limit: "which rows a limit below other operators took is no attribute's matter",
+    DropDuplicates: "which of several rows was kept is no attribute's matter",
     Sample: "which rows a sample drew is no attribute's matter",
 }
 """Operators that attribute mappings and filters do not specify, and why."""
