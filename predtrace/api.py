@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import NonDeterministicError, PredTraceError
@@ -15,6 +16,7 @@ from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Source
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
+from predtrace.lineage.functions import give
 from predtrace.maintenance.commit import Commit
 from predtrace.vocabulary import (
     BOTH,
@@ -41,13 +43,19 @@ _READINGS = {**{reading: (reading,) for reading in (MINIMAL, WHOLE)}, BOTH: (MIN
 
 
 @reads_deep_trees
-def trace(pipeline: DataFrame | str, spark: SparkSession | None = None) -> Trace:
+def trace(
+    pipeline: DataFrame | str,
+    spark: SparkSession | None = None,
+    functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+) -> Trace:
     """Read a pipeline: a Spark DataFrame, or SQL text (over the active session's tables).
 
-    Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError if the pipeline cannot be
-    traced, SourceError if sources cannot be read or distinguished.
+    `functions` are Python functions that it calls, by the names that it has for them:
+    ``{"clean": clean}``. Functions that are not given are looked for in the callers' frames and in
+    modules. Runs nothing. Raises UnsupportedOperatorError or NonDeterministicError if the pipeline
+    cannot be traced, SourceError if sources cannot be read or distinguished.
     """
-    return Trace(front_end_of(pipeline).read(pipeline, spark))
+    return Trace(front_end_of(pipeline).read(pipeline, spark, functions))
 
 
 class Trace:
@@ -236,17 +244,22 @@ def _readings(aggregates: str, one: bool = False) -> tuple[str, ...]:
 
 @reads_deep_trees
 def open_job(
-    store: str | os.PathLike[str], job_id: str, spark: SparkSession | None = None
+    store: str | os.PathLike[str],
+    job_id: str,
+    spark: SparkSession | None = None,
+    functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
 ) -> JobHandle:
     """A job saved earlier, also by another process; `job_id` may be the beginning of an id.
 
-    Needs no Spark. Raises StoreError if there is no such job, JobFormatError if its file
-    is corrupt or from a newer version.
+    `functions` are the Python functions that the job calls, by name. Needs no Spark. Raises
+    StoreError if there is no such job, JobFormatError if its file is corrupt or from a newer
+    version, PredTraceError for a function that is not the job's.
     """
     found = JobStore(store)
     folder = found.folder(job_id).resolve()
     version = record_version(folder)
     record = read_record(folder)
+    give(record, functions)
     return JobHandle(
         record.id,
         spark,

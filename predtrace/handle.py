@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from predtrace.environment.recursion import reads_deep_trees
@@ -18,6 +19,7 @@ from predtrace.jobs.store import read_record, record_version
 from predtrace.lineage.answer import Lineage
 from predtrace.lineage.ask import ask
 from predtrace.lineage.engine_choice import check_engine
+from predtrace.lineage.functions import give
 from predtrace.maintenance.commit import Commit
 from predtrace.vocabulary import AUTO
 
@@ -147,6 +149,7 @@ class JobHandle:
         engine: str = AUTO,
         aggregates: str | None = None,
         spark: SparkSession | None = None,
+        functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
     ) -> Lineage:
         """The source rows behind output rows.
 
@@ -157,11 +160,13 @@ class JobHandle:
         `build_index`), ``stored`` (looks up the stored intermediate results), ``replayed``
         (computes them again from just enough of the sources), ``refined``, ``naive``, or ``auto``:
         the first of these that is available. `aggregates` is the reading of min and max, if the job
-        has both. Names, types and sources are checked now; rows are computed when read. Raises
-        TargetError, SourceError, EngineError, NonDeterministicError or PredTraceError.
+        has both. `functions` are Python functions that the job calls, by name. Names, types and
+        sources are checked now; rows are computed when read. Raises TargetError, SourceError,
+        EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._session
         with of_record(self.id):
+            give(self.record, functions)
             return ask(self.record, self.folder, target, mode, engine, aggregates, session)
 
     @reads_deep_trees

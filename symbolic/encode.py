@@ -39,7 +39,7 @@ import msgspec
 import z3
 
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable, transform
-from symbolic.functions import OF_COMPARED, STRICT_TEST, Nulls, is_carried, row_of
+from symbolic.functions import OF_COMPARED, STRICT_TEST, Nulls, described, row_of
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
     Boolean,
@@ -262,7 +262,7 @@ class Encoder:
         if not propagates:
             terms += [v.null for v in values]
         name = f"{expr.function}:{type_name(expr.type)}"
-        if is_carried(expr.function):
+        if described(expr.function) is not None:
             # The same number of another type may give another result (typeof).
             name += f" of {', '.join(type_name(arg.type) for arg in expr.args)}"
         sorts = [term.sort() for term in terms]

@@ -7,7 +7,7 @@ Every member is required: there are no defaults.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -41,8 +41,16 @@ class FrontEnd(ABC):
         """Whether `given` is a pipeline for this front end; `read` may still refuse it."""
 
     @abstractmethod
-    def read(self, given: Any, spark: SparkSession | None) -> Pipeline:
+    def read(
+        self,
+        given: Any,
+        spark: SparkSession | None,
+        functions: Mapping[str, Callable[..., Any]],
+    ) -> Pipeline:
         """Read a pipeline without running it; `spark` is the session that the user named.
+
+        `functions` are functions of the user that the pipeline calls, by the names that it has for
+        them.
 
         Raises UnsupportedOperatorError or NonDeterministicError if the pipeline cannot be traced,
         SourceError if sources cannot be read or distinguished.

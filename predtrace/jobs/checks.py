@@ -19,7 +19,7 @@ from predtrace.text.spark_calls import options_of, spark_call
 from pushdown.graph import OperatorGraph
 from pushdown.operators import GroupBy, MarkJoin, Scan
 from symbolic.expr import Call, conjuncts
-from symbolic.functions import FUNCTIONS, Carried, aggregate_of, carried, is_carried
+from symbolic.functions import FUNCTIONS, Carried, aggregate_of, carried, described
 from symbolic.types import LONG
 
 _MOST = 1 << 48
@@ -28,16 +28,22 @@ _MOST = 1 << 48
 
 def function_problem(function: str) -> str | None:
     """Why calls of a function cannot be answered; None if they can."""
-    if not is_carried(function):
-        return None if function in FUNCTIONS else f"there is no function {function!r}"
-    return _carried_problem(function, may_be_carried)
+    try:
+        found = described(function)
+    except ValueError as error:
+        return str(error)
+    if isinstance(found, Carried):
+        return carried_problem(found, may_be_carried)
+    known = found is not None or function in FUNCTIONS
+    return None if known else f"there is no function {function!r}"
 
 
 def aggregate_problem(function: str) -> str | None:
     """Why a job cannot have an aggregate; None if it can."""
-    if is_carried(function):
-        return _carried_problem(function, aggregate_may_be_carried)
     try:
+        found = carried(function)
+        if found is not None:
+            return carried_problem(found, aggregate_may_be_carried)
         return None if aggregate_of(function) else f"there is no aggregate {function!r}"
     except ValueError as error:
         return str(error)
@@ -53,15 +59,6 @@ def carried_problem(function: Carried, allowed: Callable[[str], bool]) -> str | 
         return f"the option {read[0]!r} of {function.name} reads files" if read else None
     except ValueError as error:
         return str(error)
-
-
-def _carried_problem(function: str, allowed: Callable[[str], bool]) -> str | None:
-    try:
-        found = carried(function)
-    except ValueError as error:
-        return str(error)
-    assert found is not None
-    return carried_problem(found, allowed)
 
 
 def check_record(job: Job) -> None:

@@ -143,6 +143,28 @@ class StoredIntermediate(msgspec.Struct, frozen=True, kw_only=True):
     result: StoredResult
 
 
+class KeptConstant(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that a function uses by a name, as text."""
+
+    name: str
+    text: str
+
+
+class KeptFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python function of the user that the pipeline calls, as far as it is known.
+
+    `digest` is that of its bytes in the plan. `source` is its text; `constants` are values
+    that it uses; functions with one `signature` are the same. They are empty if
+    the function was not at hand, or if it uses what has no text.
+    """
+
+    name: str
+    digest: str
+    source: str = ""
+    constants: tuple[KeptConstant, ...] = ()
+    signature: str = ""
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a pipeline, saved. `created` is an ISO timestamp in UTC.
 
@@ -163,3 +185,4 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     output: StoredResult | None = None
     timings: dict[str, float] = {}
     front_end: str = "spark"
+    functions: tuple[KeptFunction, ...] = ()

@@ -9,15 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from predtrace.environment.function_texts import FunctionText, text_of
+from predtrace.environment.python_functions import known
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.kept import anchored
-from predtrace.jobs.model import Job, Source, StoredIntermediate
+from predtrace.jobs.model import Job, KeptConstant, KeptFunction, Source, StoredIntermediate
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
 from predtrace.maintenance.compaction import compacted, sweep
 from predtrace.vocabulary import LATE
+from pushdown.calls import python_functions
+from symbolic.functions import PythonFunction
 
 if TYPE_CHECKING:
     from predtrace.frontends.base import Pipeline, RunResult
@@ -120,7 +124,21 @@ class Commit:
             output=result.output,
             front_end=pipeline.front_end,
             timings={"output handed over": self._handed_over, **result.timings},
+            functions=tuple(map(_kept, python_functions(pipeline.graph))),
         )
+
+
+def _kept(function: PythonFunction) -> KeptFunction:
+    """What the job keeps of a function, as far as it is at hand."""
+    live = known(function)
+    text = FunctionText("", (), "") if live is None else text_of(live.function)
+    return KeptFunction(
+        name=function.name,
+        digest=function.digest,
+        source=text.source,
+        constants=tuple(KeptConstant(name=name, text=value) for name, value in text.constants),
+        signature=text.signature,
+    )
 
 
 def _leave_way(incomplete: Path, final: Path) -> None:

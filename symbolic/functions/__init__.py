@@ -3,7 +3,7 @@
 It has one row per function id, in a module per family. `predtrace/engines` says how an engine
 spells a function, and where it is exact. `predtrace/frontends/spark` says how Catalyst names it.
 `tests/test_function_table.py` joins the tables. A function without a row is carried by its engine's
-own name (`carried`), or refused.
+own name (`carried`), known by its bytes if users wrote it (`python`), or refused.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from symbolic.functions.base import (
     Semantics,
     Zeros,
 )
-from symbolic.functions.carried import ROW as _CARRIED
-from symbolic.functions.carried import Carried, carried, is_carried, key_of
+from symbolic.functions.carried import Carried, carried, is_carried
 from symbolic.functions.casts import ROWS as _CASTS
 from symbolic.functions.comparisons import ROWS as _COMPARISONS
 from symbolic.functions.dates import ROWS as _DATES
+from symbolic.functions.described import Described
 from symbolic.functions.numbers import ROWS as _NUMBERS
-from symbolic.functions.opaque import Opaque, opaque, shown
+from symbolic.functions.opaque import Opaque, opaque
+from symbolic.functions.python import PythonFunction, python_function
 from symbolic.functions.texts import ROWS as _TEXTS
 
 __all__ = [
@@ -42,10 +43,12 @@ __all__ = [
     "COMBINES",
     "Carried",
     "Combines",
+    "Described",
     "Encoding",
     "FUNCTIONS",
     "Function",
     "Nulls",
+    "PythonFunction",
     "OF_COMPARED",
     "Opaque",
     "SAME_FOR_EQUALS",
@@ -56,9 +59,11 @@ __all__ = [
     "aggregate_of",
     "by_id",
     "carried",
+    "described",
     "is_carried",
     "key_of",
     "opaque",
+    "python_function",
     "row_of",
     "shown",
 ]
@@ -83,9 +88,36 @@ FUNCTIONS: Mapping[str, Function] = by_id(_COMPARISONS, _NUMBERS, _CASTS, _TEXTS
 """Every scalar function, by id. All are deterministic: others are refused by front ends."""
 
 
+DESCRIBED: tuple[type[Described], ...] = (Carried, PythonFunction)
+"""The kinds of functions without rows of their own."""
+
+
+def _kind_of(function: str) -> type[Described] | None:
+    return next((kind for kind in DESCRIBED if kind.is_kind_of(function)), None)
+
+
+def described(function: str) -> Described | None:
+    """The function of an id that describes it; None for other ids. Raises ValueError."""
+    kind = _kind_of(function)
+    return None if kind is None else kind.read(function)
+
+
 def row_of(function: str) -> Function | None:
-    """What is known of a function, carried ones included; None for an id without a row."""
-    return _CARRIED if is_carried(function) else FUNCTIONS.get(function)
+    """What is known of a function, described ones included; None for an id without a row."""
+    kind = _kind_of(function)
+    return FUNCTIONS.get(function) if kind is None else kind.ROW
+
+
+def key_of(function: str) -> str:
+    """The key of a function in the tables of engines: its id, or that of all of its kind."""
+    kind = _kind_of(function)
+    return function if kind is None else kind.KEY
+
+
+def shown(function: str) -> str:
+    """The function as people know it."""
+    found = described(function) or opaque(function)
+    return function if found is None else found.name
 
 
 AGGREGATES: Mapping[str, Aggregate] = by_id(_AGGREGATES)

@@ -23,6 +23,8 @@ class Semantics(Enum):
 
     SPARK = ""
     """Spark SQL's, under the settings of the job. Plain ids."""
+    PYTHON = "python."
+    """Python's, as functions of users are written in it."""
 
 
 class Nulls(Enum):

@@ -10,8 +10,6 @@ import functools
 
 import msgspec
 
-from symbolic.functions.carried import carried
-
 _PREFIX = "opaque "
 
 
@@ -39,9 +37,3 @@ def opaque(function: str) -> Opaque | None:
         return msgspec.json.decode(function.removeprefix(_PREFIX), type=Opaque)
     except msgspec.DecodeError as error:
         raise ValueError(f"{function!r} is no opaque function: {error}") from error
-
-
-def shown(function: str) -> str:
-    """The function as people know it."""
-    found = carried(function) or opaque(function)
-    return function if found is None else found.name

@@ -114,7 +114,7 @@ class ToyFrontEnd(FrontEnd):
     def accepts(self, given: object) -> bool:
         return isinstance(given, Program)
 
-    def read(self, given: Program, spark: Any) -> ToyPipeline:
+    def read(self, given: Program, spark: Any, functions: Mapping[str, Any]) -> ToyPipeline:
         return ToyPipeline(
             front_end=self.name,
             graph=OperatorGraph(graph(), 3),

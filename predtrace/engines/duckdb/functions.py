@@ -176,6 +176,7 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "make_map": Refused(_NESTED),
     "map_from_arrays": Refused(_NESTED),
     "carried": Refused("it is one of Spark's that nobody has compared"),
+    "python": Refused("it is the user's, in Python, and Spark calls it"),
 }
 """Every function, by id."""
 

@@ -33,6 +33,7 @@ from predtrace.engines.base import (
 )
 from predtrace.engines.spark.dialect import QUESTIONS
 from predtrace.engines.spark.partitions import Partitions
+from predtrace.engines.spark.python_functions import provide_python
 from predtrace.engines.spark.rows import SparkRows
 from predtrace.engines.spark.source import (
     address,
@@ -171,6 +172,7 @@ class SparkEvaluation:
         self._local: dict[BindingSource, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
         self._views = 0
+        self._provided: set[str] = set()
         self._partitions = Partitions(session)
 
     def bound(self, binding: BindingSource) -> pa.Table:
@@ -215,7 +217,7 @@ class SparkEvaluation:
         if same_if_equal(column.type for column in binding.columns):
             query = query.distinct()
         with spark_errors():
-            writer = self.session.sql(query.sql("spark")).write.option("compression", "zstd")
+            writer = self._frame(query).write.option("compression", "zstd")
             writer.parquet(address(str(folder)))
 
     def check(self, requests: Sequence[ScanRequest]) -> None:
@@ -232,7 +234,12 @@ class SparkEvaluation:
     def dataframe(self, query: exp.Query) -> DataFrame:
         """The result of a query, computed when read."""
         with spark_errors():
-            return self.session.sql(query.sql("spark"))
+            return self._frame(query)
+
+    def _frame(self, query: exp.Expr) -> DataFrame:
+        """The same, with Spark's own errors."""
+        provide_python(self.session, query, self._provided)
+        return self.session.sql(query.sql("spark"))
 
     # -- views
 
@@ -249,7 +256,7 @@ class SparkEvaluation:
             elif isinstance(binding, UnionBinding):
                 bounds = [self._bound(part) for part in binding.parts]
                 query = self._queries.united(bounds, _comparable(binding.parts[0].columns))
-                frame = self._kept(self.session.sql(query.sql("spark")))
+                frame = self._kept(self._frame(query))
                 self._bounds[binding] = BoundRows(name=self._view(frame, "bound").name)
             else:
                 self._bounds[binding] = self._linked_bound(binding)
@@ -267,7 +274,7 @@ class SparkEvaluation:
     def _linked_bound(self, binding: LookedUp) -> BoundRows:
         if isinstance(binding, RefinedBinding):
             query = bound_query(binding, self._queries, self._refine(binding))
-            return BoundRows(name=self._view(self.session.sql(query.sql("spark")), "bound").name)
+            return BoundRows(name=self._view(self._frame(query), "bound").name)
         parent = self._bound(binding.parent)
         if isinstance(binding, StoredBinding):
             self._partitions.read(binding.folder, sum(file.bytes for file in binding.files))
@@ -279,7 +286,7 @@ class SparkEvaluation:
         if isinstance(binding, ReplayedBinding) and binding.identities:
             return self._identified(binding, source, parent)
         query = self._queries.bound_rows(source, binding.columns, binding.predicate, parent)
-        frame = self.session.sql(query.sql("spark"))
+        frame = self._frame(query)
         if not isinstance(binding, ReplayedBinding):
             return self._known_bound(binding, frame)
         # All scans of the question ask for these rows: they are computed once.
@@ -292,9 +299,9 @@ class SparkEvaluation:
     def _identified(self, binding: ReplayedBinding, rows: exp.Expr, parent: BoundRows) -> BoundRows:
         """The bound rows of a replay that also has the source rows they are made of."""
         query = self._queries.with_identities(rows, binding, parent)
-        table = self._view(self._kept(self.session.sql(query.sql("spark"))), "replayed").name
+        table = self._view(self._kept(self._frame(query)), "replayed").name
         distinct = self._queries.bound_again(table, binding, parent)
-        bound = self._known_bound(binding, self.session.sql(distinct.sql("spark")))
+        bound = self._known_bound(binding, self._frame(distinct))
         carried = self._queries.carried(table, binding, parent)
         return msgspec.structs.replace(bound, carried=carried)
 
@@ -345,7 +352,7 @@ class SparkEvaluation:
 
     def materialized(self, query: exp.Query) -> tuple[str, int]:
         """Compute a query once; the name of its view and its number of rows."""
-        frame = self._cut_off(self.session.sql(query.sql("spark")))
+        frame = self._cut_off(self._frame(query))
         return self._view(frame, "set").name, frame.count()
 
     def set_source(self, request: SetRequest) -> exp.Expr:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from predtrace.engines.spark import spellings as spell
+from predtrace.engines.spark.python_functions import python_call
 from predtrace.engines.spark.total import (
     SparkFunction,
     arithmetic,
@@ -167,5 +168,6 @@ SPARK: Mapping[str, SparkFunction] = {
     "make_map": may_fail("map"),
     "map_from_arrays": may_fail("map_from_arrays"),
     "carried": may_fail(spell.carried_call),
+    "python": never_fails(python_call),
 }
 """Every function, by id."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from predtrace.environment.sessions import active_session, is_running
 from predtrace.errors import PredTraceError
@@ -35,13 +36,18 @@ class SparkFrontEnd(FrontEnd):
         """Accepts text and DataFrames, also of Spark Connect; `read` refuses the latter."""
         return isinstance(given, str) or hasattr(given, "_jdf") or hasattr(given, "sparkSession")
 
-    def read(self, given: DataFrame | str, spark: SparkSession | None) -> SparkPipeline:
+    def read(
+        self,
+        given: DataFrame | str,
+        spark: SparkSession | None,
+        functions: Mapping[str, Callable[..., Any]],
+    ) -> SparkPipeline:
         """Read a DataFrame, or SQL text over the tables of `spark`, else of the active session."""
         if isinstance(given, str) and spark is None:
             spark = active_session()
             if spark is None:
                 raise PredTraceError("SQL text needs a Spark session: trace(text, spark)")
-        return read_pipeline(given, spark)
+        return read_pipeline(given, spark, functions)
 
     def read_output(self, job: Job, folder: Path, spark: SparkSession | None) -> DataFrame:
         """The stored output as a DataFrame of `spark`, else of the active session.

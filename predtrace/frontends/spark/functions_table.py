@@ -192,7 +192,6 @@ UNSUPPORTED: dict[str, str] = {
     "PivotFirst": "pivots are not traced yet; write an aggregate with FILTER for each value",
     "PreciseTimestampConversion": "time windows (window, session_window) are not traced yet; "
     "group by date_trunc",
-    "PythonUDF": "Python functions are opaque so far; use SQL functions",
     "ScalaUDF": "user functions of the JVM are opaque so far; use SQL functions",
     "WindowExpression": "window functions are not traced yet",
     "Explode": "row generators are not traced yet",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from predtrace.environment.python_functions import find
 from predtrace.environment.sessions import as_active
 from predtrace.errors import EngineError
 from predtrace.frontends.spark.building import builder_in
@@ -26,6 +28,7 @@ from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.tree import read_tree
 from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
+from pushdown.calls import python_functions
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, RowTransform, Scan
 
@@ -36,8 +39,15 @@ if TYPE_CHECKING:
 _EXPRESSION_ID = re.compile(r"#\d+L?\b")
 
 
-def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) -> SparkPipeline:
+def read_pipeline(
+    pipeline: DataFrame | str,
+    spark: SparkSession | None = None,
+    functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+) -> SparkPipeline:
     """Read a DataFrame, or SQL text with a session, without running it; commands are refused.
+
+    `functions` are Python functions that it calls, by name; others are looked for in the callers'
+    frames and in modules.
 
     Raises UnsupportedOperatorError, NonDeterministicError or SourceError, which name
     the operator, function or source and the way out; PredTraceError for commands;
@@ -55,7 +65,9 @@ def read_pipeline(pipeline: DataFrame | str, spark: SparkSession | None = None) 
         )
     session = pipeline.sparkSession
     with as_active(session):
-        return _read(session, pipeline._jdf.queryExecution().analyzed(), text, pipeline)
+        found = _read(session, pipeline._jdf.queryExecution().analyzed(), text, pipeline)
+        find(python_functions(found.graph), functions)
+        return found
 
 
 def read_plan(

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from predtrace.inference.costs import MUCH_LARGER
 from predtrace.inference.plan import Intermediate, LineagePlan
 from predtrace.jobs.model import Job
+from predtrace.lineage.functions import is_complete
 from predtrace.lineage.modes.from_sources import SourceMode
+from predtrace.lineage.modes.naive import NaiveMode
 from predtrace.lineage.modes.refined import RefinedMode
 from predtrace.lineage.modes.replayed import ReplayedMode
 from predtrace.lineage.modes.stored import StoredMode
@@ -22,7 +24,7 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
 
     It is ``stored`` if all results are stored, else ``replayed``: both are precise, and ``stored``
     reads less. It is ``refined`` if that is precise, too, and a replay would compute results much
-    larger than the sources.
+    larger than the sources. It is ``naive`` if a function that a replay calls is not at hand.
     """
     missing = missing_intermediates(job, plan)
     if not plan.intermediates:
@@ -39,6 +41,11 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
                 "the job has not stored the intermediate results that lineage needs; they are "
                 "much larger than the sources, and refining is precise without them"
             )
+    if not is_complete(job):
+        return NaiveMode(), (
+            "the job has not stored the intermediate results that lineage needs, and a Python "
+            "function that a replay calls is not at hand"
+        )
     return ReplayedMode(), (
         "the job has not stored the intermediate results that lineage needs; a replay is precise "
         "and reads no source more often than refining would"

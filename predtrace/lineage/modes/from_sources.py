@@ -14,6 +14,7 @@ from predtrace.lineage.answer import Lineage
 from predtrace.lineage.caveats import elsewhere
 from predtrace.lineage.context import QuestionContext, usable
 from predtrace.lineage.engine_choice import choose_engine
+from predtrace.lineage.functions import answerable
 from predtrace.lineage.modes.base import Mode
 from predtrace.lineage.question import EngineQuestion
 from predtrace.lineage.replays import refuse_unrepeatable, replayed_output
@@ -68,13 +69,14 @@ class SourceMode(Mode):
             if there is job:
                 raise
             raise StoreError(f"{error}; {notes[-1]}") from error
+        plan = labelled_for(context.specs, self.labelled(job, context.plan))
+        requests, plan = answerable(requests, plan)
         output = _output(context)
         engine, more = choose_engine(
             job, context.specs, requests, context.engine, context.spark, output
         )
         notes += more
         question = _question(context, engine, output, notes)
-        plan = labelled_for(context.specs, self.labelled(job, context.plan))
         given = len(context.specs.targets)
         return Lineage(question, plan, requests, scans, self.name, given, notes)
 

@@ -4,7 +4,13 @@
 more than a function of their children; `reader` walks an expression.
 """
 
-from predtrace.frontends.spark.expressions import common_parts, conditions, nested, values
+from predtrace.frontends.spark.expressions import (
+    common_parts,
+    conditions,
+    nested,
+    python_functions,
+    values,
+)
 from predtrace.frontends.spark.expressions.common_parts import refers_outside
 from predtrace.frontends.spark.expressions.reader import ExpressionReader
 from predtrace.frontends.spark.expressions.refusals import refusal
@@ -18,6 +24,7 @@ __all__ = [
     "common_parts",
     "conditions",
     "nested",
+    "python_functions",
     "refers_outside",
     "refusal",
     "values",

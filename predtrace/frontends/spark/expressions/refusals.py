@@ -45,8 +45,12 @@ def shown_name(node: Node) -> str:
         evaluator = re.match(r"(?:static_)?invoke\((\w+?)(?:Evaluator)?[(.]", called)
         name = evaluator[1] if evaluator else called
         return _EVALUATORS.get(name, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+    if node.cls in _OF_USERS:
+        return str(node.fields["name"])
     return str(node.handle.prettyName())
 
 
+_OF_USERS = frozenset({"PythonUDF", "PythonUDAF", "PythonUDTF"})
+"""Classes of functions that have a name of their own."""
 _EVALUATORS = {"StructsToJson": "to_json"}
 """Functions that Spark replaces by a call of an evaluator with another name."""

@@ -1,0 +1,1 @@
+"""Python functions as people write them, read from their source; nothing of them is run."""
