@@ -43,6 +43,7 @@ __all__ = [
     "COMBINES",
     "Carried",
     "Combines",
+    "DESCRIBED",
     "Described",
     "Encoding",
     "FUNCTIONS",

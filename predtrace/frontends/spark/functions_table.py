@@ -207,7 +207,7 @@ UNSUPPORTED: dict[str, str] = {
     "GroupingID": "grouping sets are not traced yet",
 }
 """Expression classes known to be refused, with the reason and the way out."""
-OF_VALUES = frozenset({"PythonUDF", "ScalaUDF"})
+OF_VALUES = frozenset({"ScalaUDF"})
 """Those that are functions of their arguments and no more; the others say something of the plan."""
 
 PRECISION_LOSS = "spark.sql.decimalOperations.allowPrecisionLoss"
