@@ -153,7 +153,7 @@ def test_places_know_only_functions_of_their_semantics(
 ) -> None:
     for name, place in places.items():
         assert set(place.known) - KEYS <= {*table}, name
-        assert {table[id].semantics for id in {*place.known} - {KEY}} <= {*place.semantics}, name
+        assert {table[id].semantics for id in {*place.known} - KEYS} <= {*place.semantics}, name
     assert set(FUNCTIONS) >= ENCODED
 
 
