@@ -17,6 +17,7 @@ import msgspec
 from pushdown.merging import merged_keys, merged_rows, replaced
 from pushdown.obligations import Obligation
 from pushdown.operators.base import ids_of, rebuilt
+from pushdown.passing import merged_passed_on
 from pushdown.rules import RULES
 from pushdown.rules.base import Proof
 from symbolic.expr import (
@@ -55,11 +56,16 @@ def _by_rows(obligation: Obligation) -> Obligation:
     return _canonical(merged_rows(obligation))
 
 
+def _by_order(obligation: Obligation) -> Obligation:
+    return _canonical(merged_passed_on(obligation, _looked_at))
+
+
 _SIMPLIFIED: dict[Proof, Callable[[Obligation], Obligation]] = {
     Proof.GENERAL: lambda obligation: obligation,
     Proof.CONDITION: _by_condition,
     Proof.KEYS: _by_keys,
     Proof.ROWS: _by_rows,
+    Proof.ORDER: _by_order,
 }
 
 
@@ -237,7 +243,7 @@ def _used_columns(obligation: Obligation) -> list[list[Column]]:
     All columns if whole rows are compared.
     """
     operator, inputs = obligation.operator, obligation.context.inputs
-    if RULES[type(operator)].proof is Proof.ROWS:
+    if RULES[type(operator)].proof in (Proof.ROWS, Proof.ORDER):
         return [list(columns) for columns in inputs]
     read = columns_of(*operator.expressions, obligation.above, *sum(obligation.proposals, ()))
     used: list[list[Column]] = []

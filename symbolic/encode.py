@@ -369,14 +369,14 @@ def _not(values: Sequence[Value]) -> Value:
 def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Sequence[Value]], Value]:
     def encode(values: Sequence[Value]) -> Value:
         left, right = values
-        term = compare(_ordered(left.term), _ordered(right.term))
+        term = compare(ordered(left.term), ordered(right.term))
         return Value(term, any_of(left.null, right.null))
 
     return encode
 
 
-def _ordered(term: Any) -> Any:
-    """A term that Z3 can order: FALSE sorts before TRUE."""
+def ordered(term: Any) -> Any:
+    """A term that Z3 can order as SQL does: FALSE sorts before TRUE."""
     return z3.If(term, 1, 0) if z3.is_bool(term) else key(term)
 
 

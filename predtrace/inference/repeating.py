@@ -9,11 +9,12 @@ most `GREATEST`. All of this depends on the data: engines check it before they r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pushdown.graph import OperatorGraph
-from pushdown.operators import AggregateCall, GroupBy, Operator, Repeats
+from pushdown.operators import AggregateCall, Operator, Repeats
 from symbolic.expr import Expr
+from symbolic.functions import WINDOW_ONLY
 from symbolic.types import Float
 
 EXACT_INTEGERS = 2**53
@@ -33,13 +34,16 @@ def unrepeatable(graph: OperatorGraph, top: int, *, for_sure: bool = False) -> t
     return tuple(operator for operator in found if operator.repeats in wanted)
 
 
-def summed_integers(operator: GroupBy) -> Iterator[tuple[AggregateCall, Expr, int]]:
+def summed_integers(
+    calls: Iterable[AggregateCall],
+) -> Iterator[tuple[AggregateCall, Expr, int]]:
     """The aggregates that add integers in a way in which their order may matter.
 
     Each comes with the expression of these integers, and the bound on the sum of their absolute
     values.
     """
-    for aggregation in operator.aggregations:
-        call = aggregation.call
+    for call in calls:
+        if call.function in WINDOW_ONLY:
+            continue
         if call.repeats is Repeats.BY_DATA and (value := call.added_integer) is not None:
             yield call, value, EXACT_INTEGERS if isinstance(call.type, Float) else GREATEST

@@ -17,9 +17,16 @@ from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.settings import SAVED
 from predtrace.text.spark_calls import options_of, spark_call
 from pushdown.graph import OperatorGraph
-from pushdown.operators import GroupBy, MarkJoin, Scan
+from pushdown.operators import GroupBy, MarkJoin, Scan, Window
 from symbolic.expr import Call, conjuncts
-from symbolic.functions import FUNCTIONS, Carried, aggregate_of, carried, described
+from symbolic.functions import (
+    FUNCTIONS,
+    WINDOW_ONLY,
+    Carried,
+    aggregate_of,
+    carried,
+    described,
+)
 from symbolic.types import LONG
 
 _MOST = 1 << 48
@@ -85,6 +92,10 @@ def _check_graph(job: Job) -> None:
     for operator in job.graph:
         for aggregation in operator.aggregations if isinstance(operator, GroupBy) else ():
             if problem := aggregate_problem(aggregation.call.function):
+                raise Malformed(problem)
+        for each in operator.functions if isinstance(operator, Window) else ():
+            known = each.call.function in WINDOW_ONLY
+            if not known and (problem := aggregate_problem(each.call.function)):
                 raise Malformed(problem)
 
 

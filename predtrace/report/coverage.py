@@ -16,6 +16,7 @@ from predtrace.cells.functions import EACH, UNKNOWN
 from predtrace.cells.functions import RULES as CELL_RULES
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.windows import DUCKDB_WINDOWS
 from predtrace.engines.sql.functions import Evaluated, Refused
 from predtrace.frontends.spark import (
     expressions,
@@ -29,7 +30,15 @@ from predtrace.frontends.spark.functions_table import CatalystClass
 from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
-from symbolic.functions import AGGREGATES, COMBINES, FUNCTIONS, TRY_FORMS, Combines, Encoding
+from symbolic.functions import (
+    AGGREGATES,
+    COMBINES,
+    FUNCTIONS,
+    TRY_FORMS,
+    WINDOW_ONLY,
+    Combines,
+    Encoding,
+)
 
 _INTRODUCTION = """\
 # Coverage
@@ -77,6 +86,7 @@ def coverage() -> str:
         ("Spark's built-in functions", _builtins()),
         ("Cells of arrays", _cells()),
         ("Aggregate functions", _aggregates()),
+        ("Functions that only windows have", _window_only()),
         ("Spark expressions with a reader of their own", _readers()),
         ("Spark expressions that are refused", _refused()),
     )
@@ -161,7 +171,7 @@ def _builtin_support(row: Builtin) -> str:
     if row.kind == SCALAR:
         return _SUPPORT.get(row.support) or row.support
     expression = MADE_BY.get(row.expression, row.expression)
-    if expression in functions_table.AGGREGATE:
+    if expression in functions_table.AGGREGATE or expression in functions_table.WINDOW:
         return _SUPPORT["own"]
     if row.support == "opaque":
         return f"opaque: {_WHY.get(COMBINES[row.name], 'it cannot be called by name')}"
@@ -201,6 +211,22 @@ def _aggregates() -> list[str]:
         for aggregate in AGGREGATES.values()
     ]
     return _table(("aggregate", "meaning", "from Spark's", "label", "lineage", "on DuckDB"), rows)
+
+
+def _window_only() -> list[str]:
+    classes = _by_function(
+        {
+            cls: CatalystClass(function, has_mode=False)
+            for cls, function in functions_table.WINDOW.items()
+        }
+    )
+    rows = [
+        (f"`{f.id}`", f.meaning, classes[f.id], f.draws.value, _duckdb(DUCKDB_WINDOWS[f.id]))
+        for f in WINDOW_ONLY.values()
+        if f.id in classes
+    ]
+    heads = ("function", "meaning", "from Spark's", "lineage beside the own row", "on DuckDB")
+    return _table(heads, rows)
 
 
 def _readers() -> list[str]:

@@ -11,6 +11,7 @@ from pushdown.operators import (
     Aggregation,
     AntiJoin,
     Assignment,
+    Bound,
     Distinct,
     DropDuplicates,
     Except,
@@ -33,9 +34,11 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
+    Window,
+    WindowFunction,
 )
-from symbolic.expr import TRUE, Expr
-from symbolic.functions import shown
+from symbolic.expr import TRUE, Expr, render
+from symbolic.functions import WINDOW_ONLY, shown
 
 Labeller = Callable[[Any, ColumnNames, OperatorGraph], str]
 
@@ -126,6 +129,10 @@ def _changing(operator: Expand) -> list[int]:
     return [place for place in places if len(set(operator.values(place))) > 1]
 
 
+def _window(operator: Window, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"window: {', '.join(_windowed(each, names) for each in operator.functions)}"
+
+
 LABELS: dict[type[OperatorBase], Labeller] = {
     Scan: _scan,
     OneRow: lambda operator, names, graph: "one row without columns",
@@ -144,6 +151,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     MarkJoin: _mark_join,
     ScalarSubquery: _scalar_subquery,
     GroupBy: _group_by,
+    Window: _window,
     Union_: lambda operator, names, graph: f"union all of {len(operator.inputs)}",
     Intersect: lambda operator, names, graph: "intersect all" if operator.all else "intersect",
     Except: lambda operator, names, graph: "except all" if operator.all else "except",
@@ -171,6 +179,28 @@ def _aggregation(item: Aggregation, names: ColumnNames) -> str:
     if item.call.filter is not None:
         text += f" where {names.expression(item.call.filter)}"
     return text
+
+
+def _windowed(function: WindowFunction, names: ColumnNames) -> str:
+    text = _aggregation(Aggregation(function.column, function.call), names)
+    if not function.call.args and function.call.function in WINDOW_ONLY:
+        text = text.replace("(*)", "()")
+    if function.ignore_nulls:
+        text += " ignoring NULLs"
+    if function.taken is not None:
+        text += f" taking {names.expression(function.taken)}"
+    if function.partition:
+        text += f" by {', '.join(map(names.expression, function.partition))}"
+    if function.order:
+        text += f" in order of {', '.join(_sort_key(key, names) for key in function.order)}"
+    ends = [_end(function.frame.lower, "first"), _end(function.frame.upper, "last")]
+    return text if ends == ["first", "last"] else f"{text} from {ends[0]} to {ends[1]} row"
+
+
+def _end(bound: Bound | None, unbounded: str) -> str:
+    if bound is None:
+        return unbounded
+    return "current" if bound.offset is None else render(bound.offset)
 
 
 def _sort_key(key: SortKey, names: ColumnNames) -> str:

@@ -18,6 +18,7 @@ from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.operators.sets import Except, Intersect, Union_
 from pushdown.operators.sources import OneRow, Scan
 from pushdown.operators.subqueries import AntiJoin, MarkJoin, ScalarSubquery, SemiJoin
+from pushdown.operators.windows import Bound, Frame, Window, WindowFunction
 
 Operator = Union[
     Scan,
@@ -40,11 +41,14 @@ Operator = Union[
     Sort,
     Limit,
     Sample,
+    Window,
 ]
 
 __all__ = [
-    "AggregateCall", "Aggregation", "AntiJoin", "Assignment",
-    "Distinct", "DropDuplicates", "Except", "Expand", "Filter", "GroupBy", "InnerJoin", "Intersect",
-    "Limit", "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
+    "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound",
+    "Distinct", "DropDuplicates", "Except", "Expand", "Filter", "Frame", "GroupBy", "InnerJoin",
+    "Intersect", "Limit", "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin",
+    "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
+    "Window", "WindowFunction",
 ]  # fmt: skip

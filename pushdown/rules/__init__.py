@@ -8,7 +8,17 @@ in that module's `RULES`; an operator that cannot be supported gets its reason i
 from __future__ import annotations
 
 from pushdown.operators import OneRow, OperatorBase, Scan
-from pushdown.rules import duplicates, expansion, groups, joins, order, rows, sets, subqueries
+from pushdown.rules import (
+    duplicates,
+    expansion,
+    groups,
+    joins,
+    order,
+    rows,
+    sets,
+    subqueries,
+    windows,
+)
 from pushdown.rules.base import Rule
 
 RULES: dict[type[OperatorBase], Rule] = {
@@ -20,6 +30,7 @@ RULES: dict[type[OperatorBase], Rule] = {
     **expansion.RULES,
     **groups.RULES,
     **sets.RULES,
+    **windows.RULES,
 }
 """The rule of every operator class that has inputs."""
 

@@ -47,6 +47,7 @@ class Proof(Enum):
     CONDITION = "what the condition reads"
     KEYS = "the keys of groups"
     ROWS = "whether whole rows are equal"
+    ORDER = "the order of rows, and whether whole rows are equal"
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -36,6 +36,8 @@ from symbolic.functions.numbers import ROWS as _NUMBERS
 from symbolic.functions.opaque import Opaque, opaque
 from symbolic.functions.python import PythonFunction, python_function
 from symbolic.functions.texts import ROWS as _TEXTS
+from symbolic.functions.windows import ROWS as _WINDOWS
+from symbolic.functions.windows import Draws, Reach, WindowOnly
 
 __all__ = [
     "AGGREGATES",
@@ -45,6 +47,7 @@ __all__ = [
     "Combines",
     "DESCRIBED",
     "Described",
+    "Draws",
     "Encoding",
     "FUNCTIONS",
     "Function",
@@ -52,10 +55,13 @@ __all__ = [
     "PythonFunction",
     "OF_COMPARED",
     "Opaque",
+    "Reach",
     "SAME_FOR_EQUALS",
     "STRICT_TEST",
     "Semantics",
     "TRY_FORMS",
+    "WINDOW_ONLY",
+    "WindowOnly",
     "Zeros",
     "aggregate_of",
     "by_id",
@@ -69,7 +75,7 @@ __all__ = [
     "shown",
 ]
 
-_Row = TypeVar("_Row", Function, Aggregate)
+_Row = TypeVar("_Row", Function, Aggregate, WindowOnly)
 
 
 def by_id(*families: Iterable[_Row]) -> dict[str, _Row]:
@@ -137,6 +143,9 @@ def aggregate_of(function: str) -> Aggregate | None:
         return AGGREGATES.get(function)
     return replace(CARRIED_AGGREGATE, combines=COMBINES.get(found.name, Combines.OPAQUE))
 
+
+WINDOW_ONLY: Mapping[str, WindowOnly] = by_id(_WINDOWS)
+"""Every function that only windows have, by id."""
 
 SAME_FOR_EQUALS = frozenset(row.id for row in FUNCTIONS.values() if row.zeros is not Zeros.APART)
 """Functions that give equal results for 0.0 and -0.0."""

@@ -43,6 +43,8 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
+    Window,
+    WindowFunction,
 )
 from pushdown.readings import MINIMAL
 from pushdown.rules import RULES
@@ -104,6 +106,7 @@ DRAWN = Sample(id=1, input=0, lower=0.0, upper=0.5, with_replacement=True, seed=
 ROLLED_UP = Expand(
     id=1, input=0, projections=((K, V), (K, Literal(None, STRING))), columns=(K, OUT2)
 )
+RANKED = WindowFunction(OUT, AggregateCall("rank", (), LONG), (), (SortKey(K),), silent=True)
 CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     RowTransform: lambda: of(LEFT, RENAMED),
     Expand: lambda: of(LEFT, ROLLED_UP),
@@ -123,6 +126,7 @@ CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     Union_: lambda: of(LEFT, RIGHT, Union_(id=2, inputs=(0, 1), **BRANCHES)),
     Intersect: lambda: of(LEFT, RIGHT, Intersect(id=2, left=0, right=1, **BRANCHES)),
     Except: lambda: of(LEFT, RIGHT, Except(id=2, left=0, right=1, **BRANCHES)),
+    Window: lambda: of(LEFT, Window(id=1, input=0, functions=(RANKED,))),
 }
 
 
@@ -229,6 +233,8 @@ SAY: dict[str, tuple[type[Operator], Callable[[Rule], Rule]]] = {
     "the other rows of a key": (DropDuplicates, itself_alone),
     "the rows that a sample might have drawn": (Sample, lineage_alone),
     "the other rows under a sample": (Sample, itself_alone),
+    "the rows before one whose rank nothing reads": (Window, lineage_alone),
+    "the other rows of a window": (Window, itself_alone),
     "the rows of a group that do not attain its max": (GroupBy, attained_alone),
     "a semi join's inner rows": (SemiJoin, left_alone),
     "an inner join's right rows": (InnerJoin, left_alone),

@@ -14,6 +14,7 @@ from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, ren
 from symbolic.solver import Verdict
 from tests.pushdown.test_rules import ONE, ROLLUP, TWO, UNIQUE, A, B, C, D, X, Y, group, join
 from tests.pushdown.test_sufficient_rules import (
+    ABC,
     ANTI,
     DISTINCT,
     EXCEPT,
@@ -31,6 +32,7 @@ from tests.pushdown.test_sufficient_rules import (
     TWICE,
     UNION,
     Inputs,
+    window,
 )
 
 RENAME = RowTransform(id=0, input=1, assignments=(Assignment(X, A),))
@@ -56,6 +58,7 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "duplicates": (UNIQUE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "window: of the columns passed on": (window("rank"), (KNOWN_A,), ABC, f"(a) {IN_1}"),
     "inner join": (INNER, BOTH, TWO, f"(a) {IN_1} AND (c) {IN_3} AND a = c"),
     "semi join: the matches', too": (
         SEMI,
@@ -113,6 +116,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),
     "duplicates: of another column": (UNIQUE, (KNOWN_A,), ONE, about(B, A)),
     "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
+    "window: of its value": (window("max"), (KNOWN_C,), ABC, about(X, C)),
     "inner join: of another column": (INNER, BOTH, TWO, about(D, A)),
     "semi join: of another column": (SEMI, BOTH, TWO, about(B, C)),
     "anti join: of the inner side": (ANTI, BOTH, TWO, about(A, C)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pushdown.operators import (
@@ -9,11 +11,13 @@ from pushdown.operators import (
     Aggregation,
     AntiJoin,
     Assignment,
+    Bound,
     Distinct,
     DropDuplicates,
     Except,
     Expand,
     Filter,
+    Frame,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -28,13 +32,15 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
+    Window,
+    WindowFunction,
 )
 from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
 from pushdown.rules.base import Context
 from pushdown.verify import push
 from symbolic.expr import TRUE, Column, Expr, Literal, Param, call, conjunction, render, same
-from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING
+from symbolic.types import BOOLEAN, DOUBLE, INTEGER, LONG, STRING
 
 A = Column(1, "a", LONG)
 B = Column(2, "b", STRING)
@@ -78,7 +84,142 @@ UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
 
-CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str], list[bool]]] = {
+
+def window(*functions: tuple[Any, ...], order: tuple[SortKey, ...] = (SortKey(B),)) -> Window:
+    """Functions over the rows with equal `a`: column, name, arguments, and further fields."""
+    return Window(
+        id=0,
+        input=1,
+        functions=tuple(
+            WindowFunction(column, AggregateCall(name, args, column.type), (A,), order, **more)
+            for column, name, args, more in functions
+        ),
+    )
+
+
+NUMBER, RANK = Column(9, "n", INTEGER, False), Column(10, "r", INTEGER, False)
+THERE, KEY = Column(11, "there", BOOLEAN), Column(12, "key", STRING)
+UP_TO_ROW = {"frame": Frame(None, Bound((B,)))}
+ROW_NUMBER = window(
+    (NUMBER, "row_number", (), {"beside": (RANK,)}), (RANK, "rank", (), {"silent": True})
+)
+TOP = window((NUMBER, "row_number", (), {"silent": True}))
+LAG = window(
+    (X, "lag", (C,), {"beside": (THERE, KEY)}),
+    (THERE, "lag", (C,), {"taken": TRUE, "silent": True}),
+    (KEY, "lag", (C,), {"taken": B, "silent": True}),
+)
+ABC, OF_A = ((A, B, C),), "a <=> :a AND "
+OWN, BEFORE = "(b <=> :b AND c <=> :c)", "(b < :b OR (b IS NULL AND :b IS NOT NULL))"
+Case = tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str], list[bool]]
+
+
+def is_number(count: int, function: str = "eq") -> Expr:
+    return call(function, NUMBER, Literal(count, INTEGER))
+
+
+def window_cases() -> dict[str, Case]:
+    """Examples of windows."""
+    descending = window((X, "rank", (), {}), order=(SortKey(B, False, False), SortKey(C)))
+    earlier = "(b > :b OR (:b IS NULL AND b IS NOT NULL))"
+    then = "(c < :c OR (c IS NULL AND :c IS NOT NULL))"
+    return {
+        "rank": (
+            window((X, "rank", (), {})),
+            pin(A, B, C, X),
+            ABC,
+            [f"{OF_A}({OWN} OR {BEFORE})"],
+            [True],
+        ),
+        "rank, its key open": (window((X, "rank", (), {})), pin(A, C), ABC, ["a <=> :a"], [False]),
+        "rank, descending by two keys": (
+            descending,
+            pin(A, B, C),
+            ABC,
+            [f"{OF_A}({OWN} OR ({earlier} OR (b <=> :b AND {then})))"],
+            [True],
+        ),
+        "row_number: peers, if it is greater than rank": (
+            ROW_NUMBER,
+            pin(A, B, C, NUMBER, RANK),
+            ABC,
+            [f"{OF_A}({OWN} OR ({BEFORE} OR (:n > :r AND b <=> :b)))"],
+            [True],
+        ),
+        "row_number, its rank open": (
+            ROW_NUMBER,
+            pin(A, B, C, NUMBER),
+            ABC,
+            [f"{OF_A}({OWN} OR (b <= :b OR b IS NULL))"],
+            [False],
+        ),
+        "row_number, the first": (
+            ROW_NUMBER,
+            conjunction(pin(A, B, C), is_number(1)),
+            ABC,
+            ["a <=> :a AND b <=> :b AND c <=> :c"],
+            [True],
+        ),
+        "row_number, the second": (
+            ROW_NUMBER,
+            conjunction(pin(A, B, C), is_number(2)),
+            ABC,
+            [f"{OF_A}({OWN} OR (b <= :b OR b IS NULL))"],
+            [False],
+        ),
+        "the first rows of each partition": (
+            TOP,
+            conjunction(pin(A, B, C), is_number(3, "le")),
+            ABC,
+            ["a <=> :a AND b <=> :b AND c <=> :c"],
+            [True],
+        ),
+        "the first rows, part of the row": (
+            TOP,
+            conjunction(pin(A, B), is_number(3, "le")),
+            ABC,
+            ["a <=> :a AND b <=> :b"],
+            [False],
+        ),
+        "lag: the row that gave the value, and its equals": (
+            LAG,
+            pin(A, B, C, X, THERE, KEY),
+            ABC,
+            [f"{OF_A}({OWN} OR (:there AND b <=> :key AND c <=> :x))"],
+            [True],
+        ),
+        "sum of a partition": (
+            window((X, "sum", (C,), {}), order=()),
+            pin(A, B, X),
+            ABC,
+            ["a <=> :a"],
+            [True],
+        ),
+        "running sum": (
+            window((X, "sum", (C,), UP_TO_ROW)),
+            pin(A, B, C, X),
+            ABC,
+            [f"{OF_A}(b <= :b OR b IS NULL)"],
+            [True],
+        ),
+        "running max: the rows that attain it": (
+            window((X, "max", (C,), UP_TO_ROW)),
+            pin(A, B, C, X),
+            ABC,
+            [f"{OF_A}({OWN} OR ((b <= :b OR b IS NULL) AND c = :x))"],
+            [True],
+        ),
+        "running max, its value open": (
+            window((X, "max", (C,), UP_TO_ROW)),
+            pin(A, B, C),
+            ABC,
+            [f"{OF_A}({OWN} OR (b <= :b OR b IS NULL))"],
+            [False],
+        ),
+    }
+
+
+CASES: dict[str, Case] = {
     "filter": (
         Filter(id=0, input=1, condition=call("gt", A, Literal(3, LONG))),
         pin(B),
@@ -273,6 +414,7 @@ CASES: dict[str, tuple[Operator, Expr, tuple[tuple[Column, ...], ...], list[str]
         ["a <=> :x", "FALSE"],
         [False, True],
     ),
+    **window_cases(),
 }
 
 

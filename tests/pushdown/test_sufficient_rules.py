@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
 
 from pushdown.obligations import SUFFICIENT, Obligation
 from pushdown.operators import (
+    AggregateCall,
     AntiJoin,
     Assignment,
+    Bound,
     Distinct,
     DropDuplicates,
     Except,
     Expand,
     Filter,
+    Frame,
     InnerJoin,
     Intersect,
     Limit,
@@ -28,7 +32,10 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
+    Window,
+    WindowFunction,
 )
+from pushdown.operators.windows import PARTITION
 from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import RULES
 from pushdown.rules.base import Context, Rule
@@ -45,6 +52,7 @@ from symbolic.expr import (
     render,
     same,
 )
+from symbolic.functions import WINDOW_ONLY, Draws
 from symbolic.solver import Verdict
 from symbolic.types import LONG, STRING
 from tests.pushdown.test_rules import (
@@ -86,6 +94,18 @@ TWICE = RowTransform(id=0, input=1, assignments=(Assignment(X, call("add", A, A,
 UNION = Union_(id=0, inputs=(1, 2), **SET)
 INTERSECT = Intersect(id=0, left=1, right=2, **SET)
 EXCEPT = Except(id=0, left=1, right=2, **SET)
+
+
+def window(function: str, *, frame: Frame = PARTITION, **how: Any) -> Window:
+    """A function of `c` over the rows with equal `a`, in the order of `b`."""
+    row = WINDOW_ONLY.get(function)
+    args = () if row is not None and row.draws is not Draws.GIVER else (C,)
+    made = WindowFunction(X, AggregateCall(function, args, LONG), (A,), (SortKey(B),), frame, **how)
+    return Window(id=0, input=1, functions=(made,))
+
+
+ABC = ((A, B, C),)
+UP_TO_ROW, FROM_ROW = Frame(None, Bound((B,))), Frame(Bound((B,)), None)
 
 
 def bound(column: Column) -> Param:
@@ -230,6 +250,22 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
     "union": (UNION, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
     "intersect": (INTERSECT, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
     "except: equal rows of the right, too": (EXCEPT, pin(X), TWO, ["a <=> :x", "c <=> :x"]),
+    "rank": (window("rank"), pin(A, B, X), ABC, ["a <=> :a AND (b <= :b OR b IS NULL)"]),
+    "lead": (window("lead"), pin(A, B), ABC, ["a <=> :a AND (b >= :b OR :b IS NULL)"]),
+    "ntile": (window("ntile"), pin(A, B), ABC, ["a <=> :a"]),
+    "a running sum": (
+        window("sum", frame=UP_TO_ROW),
+        pin(A, B, X),
+        ABC,
+        ["a <=> :a AND (b <= :b OR b IS NULL)"],
+    ),
+    "max: its value is never sufficient in a window": (
+        window("max", frame=FROM_ROW),
+        pin(A, B, X),
+        ABC,
+        ["a <=> :a AND (b >= :b OR :b IS NULL)"],
+    ),
+    "rank of an unknown partition": (window("rank"), pin(C, X), ABC, ["TRUE"]),
     "except all": (
         msgspec.structs.replace(EXCEPT, all=True),
         pin(X, Y),
@@ -274,6 +310,21 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     ),
     "max: the rows that attain it": (group("max", A), pin(A, X), GROUPED, 0, same(C, bound(X))),
     "sum: its value": (group("sum", A), pin(A, X), GROUPED, 0, same(C, bound(X))),
+    "rank: the row itself": (window("rank"), pin(A, B), ABC, 0, pin(A, B)),
+    "max: the rows that attain it, in a window": (
+        window("max", frame=UP_TO_ROW),
+        pin(A, B, X),
+        ABC,
+        0,
+        conjunction(pin(A), same(C, bound(X))),
+    ),
+    "lead: the rows before": (
+        window("lead"),
+        pin(A, B),
+        ABC,
+        0,
+        conjunction(pin(A), call("le", B, bound(B))),
+    ),
     "union: one branch": (UNION, pin(X), TWO, 1, FALSE),
     "intersect: one side": (INTERSECT, pin(X), TWO, 1, FALSE),
     "except: the lineage": (EXCEPT, pin(X), TWO, 1, FALSE),

@@ -35,6 +35,7 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
     Union_,
+    Window,
 )
 from symbolic.expr import Column, Expr
 from tests.reference.aggregates import ATTAINED, attaining, compile_aggregate
@@ -54,6 +55,7 @@ from tests.reference.relation import (
     united,
 )
 from tests.reference.values import Row, key_maker, load, needs_load, row_key
+from tests.reference.windows import evaluate_window
 
 
 class Run:
@@ -312,6 +314,15 @@ class Run:
         places = (index for index, count in enumerate(times) for _ in range(count))
         return picked(united(source), places)
 
+    def window(self, operator: Window, source: Relation) -> Relation:
+        equal = united(source)
+        rows, provenances, ambiguous = evaluate_window(
+            operator, source.columns, source.rows, equal.provenances, self.minimal, self.settings
+        )
+        if ambiguous:
+            self.ambiguous.add(operator.id)
+        return Relation(self.graph.output(operator.id), rows, provenances)
+
     def _chosen(self, operator: Limit | DropDuplicates, source: Relation, size: int) -> Relation:
         rows = [tuple(row) for row in self.chosen[operator.id]]
         available = Counter(map(row_key, source.rows))
@@ -342,5 +353,6 @@ EVALUATORS: dict[type, Any] = {
     Sort: Run.sort,
     Limit: Run.limit,
     Sample: Run.sample,
+    Window: Run.window,
 }
 """How each operator is run."""

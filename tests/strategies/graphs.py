@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -35,12 +36,14 @@ from pushdown.operators import (
     Sort,
     SortKey,
     Union_,
+    Window,
 )
 from symbolic.expr import Call, Column, Expr, Literal, call
 from symbolic.types import BOOLEAN, LONG, DataType
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
 from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
+from tests.strategies.windows import ranking, window_functions
 
 Row = tuple[Any, ...]
 
@@ -358,6 +361,28 @@ def _grouping_sets(build: GraphBuilder, budget: int) -> Node:
     return build.add(RowTransform, groups, input=groups.id, assignments=shown)
 
 
+def _window(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    if not source.columns:
+        return source
+    functions = window_functions(build.draw, source.columns, build.column)
+    return build.add(Window, source, input=source.id, functions=functions)
+
+
+def _top_ranked(build: GraphBuilder, budget: int) -> Node:
+    """A filter on a ranking that nothing else reads."""
+    source = build.relation(max(budget - 2, 0))
+    if not source.columns:
+        return source
+    name = one_of(build.draw, ("rank", "dense_rank", "row_number"))
+    made = replace(ranking(build.draw, source.columns, build.column, name), silent=True)
+    ranked = build.add(Window, source, input=source.id, functions=(made,))
+    most = Literal(one_of(build.draw, (1, 1, 2)), made.column.type)
+    kept = build.add(Filter, ranked, input=ranked.id, condition=call("le", made.column, most))
+    shown = tuple(Assignment(c, c) for c in source.columns)
+    return build.add(RowTransform, kept, input=kept.id, assignments=shown)
+
+
 def _one_row(build: GraphBuilder, budget: int) -> Node:
     return build.projected(build.add(OneRow), (one_of(build.draw, COLUMN_TYPES),))
 
@@ -383,13 +408,17 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "limit": (_limit, Limit),
     "top_k": (_top_k, Limit),
     "one_row": (_one_row, OneRow),
+    "window": (_window, Window),
+    "top_ranked": (_top_ranked, Window),
     "sample": (_sample, Sample),
     "expand": (_expand, Expand),
     "grouping_sets": (_grouping_sets, Expand),
 }
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
-_ALL = (*_KINDS, "filter", "project", "inner", "inner", "semi", "group", "outer", "sample")
+_ALL = (
+    *_KINDS, "filter", "project", "inner", "inner", "semi", "group", "outer", "window", "sample",
+)  # fmt: skip
 _CHOOSING = ("sample", "duplicates")
 _WEIGHTED = tuple(kind for kind in _ALL if kind not in _CHOOSING)
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")

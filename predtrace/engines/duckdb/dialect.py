@@ -2,6 +2,7 @@
 
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.windows import DUCKDB_WINDOWS
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.functions import spellings
 from symbolic.functions import Semantics
@@ -11,6 +12,7 @@ DUCKDB_DIALECT = Dialect(
     semantics=frozenset({Semantics.SPARK}),
     functions=spellings(DUCKDB),
     aggregates=spellings(DUCKDB_AGGREGATES),
+    windows=spellings(DUCKDB_WINDOWS),
     exists_as_value=True,
     materializes=True,
 )

@@ -63,6 +63,7 @@ from predtrace.engines.sql.refining import Refined, Refiner, bound_columns, boun
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
+from predtrace.engines.sql.ties import refuse_ties
 from predtrace.engines.values import never_null, row_literals, with_file_dictionary
 from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
 from predtrace.vocabulary import DUCKDB as DUCKDB_NAME
@@ -351,6 +352,7 @@ class DuckDBEvaluation:
             scans[node] = rows
         refuse_choices(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
         refuse_rounding(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
+        refuse_ties(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
         return plan_query(binding.graph, binding.node, DUCKDB_DIALECT, scans).subquery(copy=False)
 
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> BoundRows:

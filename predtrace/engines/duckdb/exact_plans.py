@@ -12,14 +12,15 @@ from collections.abc import Iterable, Sequence
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.exact_types import compared_alike, readable
 from predtrace.engines.duckdb.functions import inexactness
+from predtrace.engines.duckdb.windows import DUCKDB_WINDOWS
 from predtrace.engines.sql.functions import call_inexactness
 from predtrace.engines.sql.literals import has_literals
 from predtrace.jobs.model import EngineSettings
 from pushdown.graph import OperatorGraph
-from pushdown.operators import AggregateCall, GroupBy, Operator
+from pushdown.operators import AggregateCall, GroupBy, Operator, Window
 from symbolic.expr import Column, Expr, Literal, walk
-from symbolic.functions import key_of, shown
-from symbolic.types import DataType, Null, type_name
+from symbolic.functions import WINDOW_ONLY, key_of, shown
+from symbolic.types import DataType, Integer, Null, type_name
 
 
 def plan_inexactness(graph: OperatorGraph, node: int, settings: EngineSettings) -> str | None:
@@ -36,14 +37,18 @@ def plan_inexactness(graph: OperatorGraph, node: int, settings: EngineSettings) 
             or _literals(operator.expressions)
             or _compared(operator.compared(*graph.input_columns(inner)))
             or _aggregates(operator, settings)
+            or _windowed(operator, settings)
         )
         if found is not None:
             return f"{type(operator).__name__.rstrip('_')}: {found}"
     return None
 
 
-def _calls(operator: GroupBy) -> Iterable[AggregateCall]:
-    return (aggregation.call for aggregation in operator.aggregations)
+def _calls(operator: Operator) -> Iterable[AggregateCall]:
+    match operator:
+        case GroupBy(aggregations=made) | Window(functions=made):
+            return (each.call for each in made if each.call.function not in WINDOW_ONLY)
+    return ()
 
 
 def _unreadable(columns: Sequence[Column]) -> str | None:
@@ -68,13 +73,27 @@ def _compared(types: Sequence[DataType]) -> str | None:
 
 
 def _aggregates(operator: Operator, settings: EngineSettings) -> str | None:
-    if not isinstance(operator, GroupBy):
-        return None
     for call in _calls(operator):
         row = DUCKDB_AGGREGATES.get(key_of(call.function))
         found = call_inexactness(row, call, settings) or _repeated(call)
         if found is not None:
             return f"{shown(call.function)} is not computed exactly as in Spark: {found}"
+    return None
+
+
+def _windowed(operator: Operator, settings: EngineSettings) -> str | None:
+    """Judge the functions that only windows have, and the bounds of frames."""
+    for each in operator.functions if isinstance(operator, Window) else ():
+        if each.call.function in WINDOW_ONLY:
+            row = DUCKDB_WINDOWS.get(each.call.function)
+            found = call_inexactness(row, each, settings)
+            if found is not None:
+                return f"{each.call.function} is not computed exactly as in Spark: {found}"
+        offsets = [bound.offset for bound in each.frame.bounds if bound.offset is not None]
+        if each.frame.by_rows or not offsets:
+            continue
+        if not (settings.ansi and all(isinstance(o.type, Integer) for o in offsets)):
+            return "bounds of RANGE frames are exact for integers in ANSI mode alone"
     return None
 
 

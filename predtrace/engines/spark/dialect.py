@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.spark.windows import SPARK_WINDOWS
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.functions import spellings
 from symbolic.functions import Semantics
@@ -13,6 +14,7 @@ SPARK_DIALECT = Dialect(
     semantics=frozenset({Semantics.SPARK}),
     functions=spellings(SPARK),
     aggregates=spellings(SPARK_AGGREGATES),
+    windows=spellings(SPARK_WINDOWS),
     exists_as_value=False,
     materializes=False,
 )

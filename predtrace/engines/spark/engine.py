@@ -53,6 +53,7 @@ from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_o
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
+from predtrace.engines.sql.ties import refuse_ties
 from predtrace.engines.values import arrow_type, as_schema, never_null, row_literals
 from predtrace.environment.sessions import STOPPED, is_running, new_session
 from predtrace.errors import EngineError
@@ -392,6 +393,7 @@ class SparkEvaluation:
         }
         refuse_choices(binding.graph, binding.node, self._dialect, scans, self._value)
         refuse_rounding(binding.graph, binding.node, self._dialect, scans, self._value)
+        refuse_ties(binding.graph, binding.node, self._dialect, scans, self._value)
         return plan_query(binding.graph, binding.node, self._dialect, scans).subquery(copy=False)
 
     def _value(self, query: exp.Query) -> Any:

@@ -14,12 +14,13 @@ from pushdown.operators import AggregateCall
 from symbolic.functions import Semantics, key_of, shown
 
 if TYPE_CHECKING:
-    from predtrace.engines.sql.aggregates import AggregateSpelling
+    from predtrace.engines.sql.aggregates import AggregateSpelling, WindowSpelling
     from predtrace.engines.sql.compiler import Compiler, Spelling
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine's SQL: `name` is sqlglot's name for it; then come functions and aggregates.
+    """An engine's SQL: `name` is sqlglot's name for it; then come functions, aggregates, and the
+    functions that only windows have.
 
     `semantics` are the semantics whose functions the engine evaluates. `exists_as_value` says
     whether EXISTS may stand among the selected values, `materializes` whether a CTE can be
@@ -30,6 +31,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     semantics: frozenset[Semantics]
     functions: Mapping[str, Spelling]
     aggregates: Mapping[str, AggregateSpelling]
+    windows: Mapping[str, WindowSpelling]
     exists_as_value: bool
     materializes: bool
 

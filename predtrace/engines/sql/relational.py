@@ -15,6 +15,7 @@ from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.expansion import EXPANSIONS
 from predtrace.engines.sql.joins import JOINS
 from predtrace.engines.sql.literals import number
+from predtrace.engines.sql.windows import window
 from predtrace.engines.sql.zeros import normalized
 from predtrace.errors import NonDeterministicError
 from pushdown.graph import OperatorGraph
@@ -33,6 +34,7 @@ from pushdown.operators import (
     Scan,
     Sort,
     Union_,
+    Window,
 )
 from symbolic.expr import Column
 from symbolic.types import has_floats
@@ -253,5 +255,6 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Sort: _sort,
     Limit: _limit,
     Sample: _sample,
+    Window: window,
 }
 """Operator class: the builder of its query."""

@@ -9,7 +9,7 @@ greatest bigint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,14 @@ from predtrace.engines.sql.relational import plan_query
 from predtrace.errors import NonDeterministicError
 from predtrace.inference.repeating import summed_integers
 from pushdown.graph import OperatorGraph
-from pushdown.operators import AggregateCall, Aggregation, GroupBy
+from pushdown.operators import (
+    AggregateCall,
+    Aggregation,
+    Assignment,
+    GroupBy,
+    Window,
+    WindowFunction,
+)
 from symbolic.expr import Call, Column, Expr
 from symbolic.types import Decimal
 
@@ -44,44 +51,70 @@ def refuse_rounding(
     """
     for inner in graph.bottom_up(node):
         operator = graph[inner]
-        if not isinstance(operator, GroupBy):
-            continue
-        sums = tuple(_sums(graph, operator))
-        if sums and value(_exceeding(graph, operator, sums, dialect, scans)):
+        summed = _summed(graph, operator) if isinstance(operator, (GroupBy, Window)) else ()
+        if any(value(_exceeding(graph, each, dialect, scans)) for each in summed):
             where = f" ({operator.origin.text})" if operator.origin else ""
             raise NonDeterministicError(
-                f"operator {inner}, GroupBy{where}, adds integers beyond 2^53 as floating-point "
-                "numbers, or beyond 2^63 with try_sum, which depends on the order of the rows, and "
-                "the job has not stored what it gave; run the pipeline with keep='inline'"
+                f"operator {inner}, {type(operator).__name__}{where}, adds integers beyond 2^53 as "
+                "floating-point numbers, or beyond 2^63 with try_sum, which depends on the order "
+                "of the rows, and the job has not stored what it gave; run the pipeline with "
+                "keep='inline'"
             )
 
 
-def _sums(graph: OperatorGraph, operator: GroupBy) -> Iterator[tuple[Aggregation, int]]:
+class _Summed(msgspec.Struct, frozen=True):
+    """Groups, or partitions, with sums of absolute values; `most` are the bounds of the sums."""
+
+    groups: GroupBy
+    most: tuple[int, ...]
+
+
+def _summed(graph: OperatorGraph, operator: GroupBy | Window) -> Iterator[_Summed]:
+    if isinstance(operator, GroupBy):
+        sums = tuple(_sums(graph, operator.aggregations))
+        if sums:
+            kept = msgspec.structs.replace(operator, aggregations=tuple(each for each, _ in sums))
+            yield _Summed(kept, tuple(most for _, most in sums))
+        return
+    for function in operator.functions:
+        for total, most in _sums(graph, (function,)):
+            keys = tuple(
+                Assignment(Column(_free(graph) + 1 + place, "key", key.type), key)
+                for place, key in enumerate(function.partition)
+            )
+            groups = GroupBy(id=operator.id, input=operator.input, keys=keys, aggregations=(total,))
+            yield _Summed(groups, (most,))
+
+
+def _sums(
+    graph: OperatorGraph, made: Sequence[Aggregation | WindowFunction]
+) -> Iterator[tuple[Aggregation, int]]:
     """For each such aggregate, the sum of the absolute values and its bound."""
-    free = 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
-    for place, (call, integer, most) in enumerate(summed_integers(operator)):
+    calls = (each.call for each in made)
+    for place, (call, integer, most) in enumerate(summed_integers(calls)):
         size: Expr = Call("abs", (Call("cast", (integer,), _WIDE),), _WIDE)
         total = AggregateCall("sum", (size,), _WIDE, filter=call.filter)
-        yield Aggregation(Column(free + place, "size", _WIDE), total), most
+        yield Aggregation(Column(_free(graph) + place, "size", _WIDE), total), most
+
+
+def _free(graph: OperatorGraph) -> int:
+    """A column id from which on all are free."""
+    return 1 + max(column.id for node in graph.top_down() for column in graph.output(node))
 
 
 def _exceeding(
-    graph: OperatorGraph,
-    operator: GroupBy,
-    sums: tuple[tuple[Aggregation, int], ...],
-    dialect: Dialect,
-    scans: Mapping[int, exp.Expr],
+    graph: OperatorGraph, summed: _Summed, dialect: Dialect, scans: Mapping[int, exp.Expr]
 ) -> exp.Query:
-    """Whether a sum exceeds its bound in some group."""
-    sized = msgspec.structs.replace(operator, aggregations=tuple(each for each, _ in sums))
-    below = (graph[node] for node in graph.top_down(operator.input))
-    groups = plan_query(OperatorGraph((sized, *below), operator.id), operator.id, dialect, scans)
+    """Whether a sum exceeds its bound in some group, or partition."""
+    sized = summed.groups
+    below = (graph[node] for node in graph.top_down(sized.input))
+    groups = plan_query(OperatorGraph((sized, *below), sized.id), sized.id, dialect, scans)
     greatest = (
         exp.GT(
             this=exp.Max(this=exp.column(physical_name(aggregation.column.id))),
             expression=number(most),
         )
-        for aggregation, most in sums
+        for aggregation, most in zip(sized.aggregations, summed.most, strict=True)
     )
     exceeding = exp.Coalesce(this=exp.or_(*greatest), expressions=[exp.false()])
     return exp.select(exp.alias_(exceeding, "exceeding")).from_(groups.subquery("groups"))

@@ -50,6 +50,16 @@ class Builder:
             scala_seq(self.jvm, keys), scala_seq(self.jvm, results), plan, self._none
         )
 
+    def windowed(self, window: JavaObject, expressions: Iterable[JavaObject]) -> JavaObject:
+        """The window with other functions over the same partitions and order."""
+        return self._logical.Window(
+            scala_seq(self.jvm, expressions),
+            window.partitionSpec(),
+            window.orderSpec(),
+            window.child(),
+            window.hint(),
+        )
+
     def existence_join(self, left: JavaObject, right: JavaObject, mark: JavaObject) -> JavaObject:
         """The left rows with `mark`, an attribute: whether the right side has a row."""
         return self._logical.Join(

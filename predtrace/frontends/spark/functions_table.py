@@ -188,12 +188,22 @@ AGGREGATE: dict[str, CatalystClass] = {
 }
 """Aggregate function classes."""
 
+WINDOW: dict[str, str] = {
+    "Rank": "rank",
+    "DenseRank": "dense_rank",
+    "PercentRank": "percent_rank",
+    "CumeDist": "cume_dist",
+    "RowNumber": "row_number",
+    "NTile": "ntile",
+}
+"""Classes of functions that only windows have: the id."""
+
 UNSUPPORTED: dict[str, str] = {
     "PivotFirst": "pivots are not traced yet; write an aggregate with FILTER for each value",
     "PreciseTimestampConversion": "time windows (window, session_window) are not traced yet; "
     "group by date_trunc",
     "ScalaUDF": "user functions of the JVM are opaque so far; use SQL functions",
-    "WindowExpression": "window functions are not traced yet",
+    "WindowExpression": "windows stand beside other columns; compute it in a subquery of FROM",
     "Explode": "row generators are not traced yet",
     "OuterReference": "this correlation of a subquery is not traced yet; write it as a join",
     "InSubquery": "IN is not traced at this place; move it to WHERE",

@@ -15,11 +15,11 @@ from predtrace.frontends.spark.translation import (
     pull_out_subqueries,
 )
 from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.windows import WINDOWS, translate_windows, window_input
 
 _NOT_YET = "not traced yet"
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
-    "Window": f"window functions are {_NOT_YET}",
     "Generate": f"explode and its like, describe and summary are {_NOT_YET}",
     "Pivot": f"pivots are {_NOT_YET}; write an aggregate with FILTER for each value",
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
@@ -71,6 +71,8 @@ def translate(translation: Translation, node: Node) -> Translated:
 def _inputs(node: Node) -> tuple[Node, ...]:
     if node.cls in LIMITS:
         return (limit_input(node),)
+    if node.cls in WINDOWS:
+        return (window_input(node),)
     if node.cls not in TRANSLATORS:
         raise _refusal(node)
     return node.children
@@ -79,6 +81,8 @@ def _inputs(node: Node) -> tuple[Node, ...]:
 def _translated(translation: Translation, node: Node, inputs: tuple[Translated, ...]) -> Translated:
     if node.cls in LIMITS:
         return translate_limit(translation, node, *inputs)
+    if node.cls in WINDOWS:
+        return translate_windows(translation, node, *inputs)
     prepared = Prepared(node, inputs, node.roots())
     pull_out_subqueries(translation, prepared, lambda plan: translate(translation, plan))
     return TRANSLATORS[node.cls](translation, prepared)

@@ -20,12 +20,18 @@ from predtrace.frontends.spark.tree import Node, read_tree
 
 Ids = frozenset[int]
 
-_LISTS = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
+_LISTS = {
+    "Project": "projectList",
+    "Aggregate": "aggregateExpressions",
+    "Window": "windowExpressions",
+}
 """Nodes that compute columns, and the field that lists them."""
 _ROWS = {"Expand": ("output", "projections")}
 """Nodes that compute several rows of columns, and the fields that list the columns and the rows."""
 Roots = dict[str, Any]
 """Expressions by field: one, a tuple of them, or a tuple of tuples."""
+_ADDING = ("Window",)
+"""Nodes among them that pass their input's columns on, too."""
 
 
 def prune(plan: JavaObject, builder: Builder) -> JavaObject:
@@ -178,6 +184,8 @@ def _read_in_rows(node: Node, needed: Ids, given: Roots, builder: Builder) -> _R
 
 def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids | None]:
     """The ids that a node reads of each input."""
+    if node.cls in _ADDING:
+        return [None if needed is None else needed | _ids_in(reads.expressions)]
     if node.cls in _LISTS or (node.cls in _ROWS and needed is not None):
         return [_ids_in(reads.expressions)]
     if needed is not None and node.cls == "Union":
@@ -195,7 +203,9 @@ def _needed_of(subquery: Node) -> Ids | None:
 
 
 def _has_lineage(expr: Node) -> bool:
-    return any(below.is_subquery or below.cls == "AggregateExpression" for below in expr.walk())
+    """Whether an expression has lineage beside its own row's."""
+    draws = ("AggregateExpression", "WindowExpression")
+    return any(below.is_subquery or below.cls in draws for below in expr.walk())
 
 
 def _ids_in(expressions: Iterable[Node]) -> Ids:

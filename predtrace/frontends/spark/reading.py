@@ -31,6 +31,7 @@ from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
 from pushdown.calls import python_functions
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, RowTransform, Scan
+from pushdown.topk import with_cuts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,7 +112,8 @@ def _read(
     translation.leaves.check_all_taken()
     _number_scans(translation)
     root = _named(translation, result.node, dataframe.columns)
-    graph, sources = OperatorGraph(translation.operators, root), translation.book.sources()
+    graph = with_cuts(OperatorGraph(translation.operators, root))
+    sources = translation.book.sources()
     refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
     return SparkPipeline(
         graph=graph,

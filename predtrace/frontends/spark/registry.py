@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from predtrace.frontends.spark.limits import LIMITS
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
+from predtrace.frontends.spark.windows import WINDOWS
 
 Translator = Callable[[Translation, Prepared], Translated]
 
@@ -16,7 +17,11 @@ DROPPED: dict[str, str] = {
     "PipeOperator": "nothing: the same rows, after a step of pipe syntax",
 }
 """Node classes without which a plan means the same, dropped before it is translated: the reason."""
-BECOMES: dict[str, str] = {**dict.fromkeys(LIMITS, "Limit"), **DROPPED}
+BECOMES: dict[str, str] = {
+    **dict.fromkeys(LIMITS, "Limit"),
+    **dict.fromkeys(WINDOWS, "Window, RowTransform above where positions are kept"),
+    **DROPPED,
+}
 """The operator that a node class becomes, for the coverage table."""
 KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit"}
 """Node classes that pass columns on with their ids, and read only columns in their expressions."""

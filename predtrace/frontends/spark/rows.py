@@ -6,6 +6,7 @@ from predtrace.frontends.spark.aggregation import translate_aggregate
 from predtrace.frontends.spark.catalyst import origin_of
 from predtrace.frontends.spark.pass_through import build_of, finish
 from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.sort_keys import sort_key
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation, assign
 from pushdown import operators as ops
 
@@ -83,14 +84,7 @@ def _sort(translation: Translation, prepared: Prepared) -> Translated:
     if not prepared.node.fields["global"]:
         return _pass_on(translation, prepared)
     reader = translation.reader(below, replaced=prepared.replaced)
-    keys = tuple(
-        ops.SortKey(
-            value=reader.read(key.children[0]),
-            ascending=key.fields["direction"]["object"].endswith("Ascending$"),
-            nulls_first=key.fields["nullOrdering"]["object"].endswith("NullsFirst$"),
-        )
-        for key in prepared.many("order")
-    )
+    keys = tuple(sort_key(reader, key) for key in prepared.many("order"))
     operator = ops.Sort(
         id=translation.next_node,
         input=below.node,

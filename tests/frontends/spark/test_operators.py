@@ -60,6 +60,9 @@ SHAPES = {
     "SELECT sum(v) FROM t GROUP BY g, g": "RowTransform(GroupBy(t1))",
     "SELECT g, g AS h, max(v), max(v) FROM t GROUP BY g": "RowTransform(GroupBy(t1))",
     "SELECT g FROM t GROUP BY g HAVING sum(v) > 5": "RowTransform(Filter(GroupBy(t1)))",
+    "SELECT g, count(*) FROM t GROUP BY ROLLUP (g)": (
+        "RowTransform(GroupBy(Expand(RowTransform(t1))))"
+    ),
     "SELECT DISTINCT g FROM t": "Distinct(RowTransform(t1))",
     "SELECT count(DISTINCT v), sum(v) FILTER (WHERE k > 1) FROM t": "GroupBy(t1)",
     "SELECT k FROM t UNION ALL SELECT w FROM u": "Union(RowTransform(t1), RowTransform(u1))",
@@ -84,6 +87,9 @@ SHAPES = {
         "InnerJoin(RowTransform(t1), RowTransform(RowTransform(t2)))"
     ),
     "SELECT /*+ BROADCAST(u) */ * FROM t JOIN u ON t.k = u.k": "InnerJoin(t1, u1)",
+    "SELECT k, rank() OVER (ORDER BY v) AS r FROM t": (
+        "RowTransform(RowTransform(Window(RowTransform(t1))))"
+    ),
     "SELECT 1 + 1": "RowTransform(OneRow())",
     "SELECT k, k FROM t": "RowTransform(t1)",
 }

@@ -37,6 +37,7 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
     Union_,
+    Window,
 )
 from symbolic.expr import (
     Call,
@@ -65,6 +66,7 @@ REFUSED: dict[type[Operator], str] = {
     Limit: "which rows a limit below other operators took is no attribute's matter",
     DropDuplicates: "which of several rows was kept is no attribute's matter",
     Sample: "which rows a sample drew is no attribute's matter",
+    Window: "the rows around a row are no attribute's matter",
 }
 """Operators that attribute mappings and filters do not specify, and why."""
 

@@ -1,0 +1,73 @@
+"""Random functions of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from pushdown.operators import AggregateCall, Bound, Frame, SortKey, WindowFunction
+from pushdown.operators.windows import PARTITION
+from symbolic.expr import Column, Expr, Literal
+from symbolic.types import INTEGER, DataType
+from tests.strategies.aggregates import aggregate_call
+from tests.strategies.expressions import Draw, likely, one_of
+
+MakeColumn = Callable[[str, DataType, bool], Column]
+
+
+def window_functions(
+    draw: Draw, columns: Sequence[Column], column: MakeColumn
+) -> tuple[WindowFunction, ...]:
+    """One or two functions over the columns; `column` makes the columns for their values."""
+    found: list[WindowFunction] = []
+    for _ in range(one_of(draw, (1, 1, 2))):
+        found.extend(_function(draw, columns, column))
+    return tuple(sorted(found, key=lambda each: each.silent))
+
+
+def ranking(draw: Draw, columns: Sequence[Column], column: MakeColumn, name: str) -> WindowFunction:
+    """A ranking of the rows; a row's number is by all columns, so that only equal rows tie."""
+    order = _order(draw, columns, every=name in ("row_number", "ntile"))
+    made = column(name, INTEGER, False)
+    args: tuple[Expr, ...] = (Literal(2, INTEGER),) if name == "ntile" else ()
+    return WindowFunction(
+        made, AggregateCall(name, args, INTEGER), _partition(draw, columns), order
+    )
+
+
+def _function(
+    draw: Draw, columns: Sequence[Column], column: MakeColumn
+) -> Sequence[WindowFunction]:
+    name = one_of(draw, ("rank", "dense_rank", "row_number", "ntile", *["aggregate"] * 4))
+    if name != "aggregate":
+        made = ranking(draw, columns, column, name)
+        if name != "row_number":
+            return [made]
+        rank = AggregateCall("rank", (), INTEGER)
+        beside = replace(made, column=column("rank", INTEGER, False), call=rank, silent=True)
+        return [replace(made, beside=(beside.column,)), beside]
+    call = replace(aggregate_call(draw, columns, likely(draw, 2)), distinct=False)
+    order = _order(draw, columns) if likely(draw, 2) else ()
+    result = column(call.function, call.type, call.function != "count")
+    partition = _partition(draw, columns)
+    return [WindowFunction(result, call, partition, order, _frame(draw, order))]
+
+
+def _partition(draw: Draw, columns: Sequence[Column]) -> tuple[Expr, ...]:
+    return (one_of(draw, columns),) if likely(draw, 2) else ()
+
+
+def _order(draw: Draw, columns: Sequence[Column], *, every: bool = False) -> tuple[SortKey, ...]:
+    first = one_of(draw, columns)
+    others = [other for other in columns if other != first] if every else []
+    return tuple(SortKey(key, likely(draw, 2), likely(draw, 2)) for key in (first, *others))
+
+
+def _frame(draw: Draw, order: tuple[SortKey, ...]) -> Frame:
+    if not order:
+        return PARTITION
+    current = Bound(tuple(key.value for key in order))
+    return one_of(
+        draw, (PARTITION, Frame(None, current), Frame(current, None), Frame(current, current))
+    )
