@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import predtrace
+from predtrace.errors import UnsupportedOperatorError
 from tpch.errors import TpchError
 from tpch.oracle import ScanName
 from tpch.tpcds import check as checking
-from tpch.tpcds.carried import carried, open_tables
 from tpch.tpcds.check import Checker, differences, summary
+from tpch.tpcds.constants import Fitted, fitted
 from tpch.tpcds.data import PACKAGES, generate, read_query, table_files
+from tpch.truth import Truth, read_truth
+from tpch.truth.origins import NOTHING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +35,7 @@ LINEAGE = {R: [{0, 1}, {2}], S: [{1, 2}, {2}]}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two tables, a text that is traced and one that is not yet."""
+    """Two tables and a text."""
     made = tmp_path / "tpcds"
     (made / "queries").mkdir(parents=True)
     r = {"k": [1, 2, 2, 3], "g": ["a", "a", "b", "b"]}
@@ -38,41 +43,24 @@ def folder(tmp_path: Path) -> Path:
     for name, columns in (("r", r), ("s", s)):
         pq.write_table(pa.table(columns), made / f"{name}.parquet")
     (made / "queries" / "q01.sql").write_text(JOINED)
-    (made / "queries" / "q02.sql").write_text("SELECT explode(array(k)) AS place FROM r")
     return made
 
 
-def test_the_truth_of_a_text(folder: Path) -> None:
-    query = carried(JOINED)
-    assert query is not None
-    targets = [("a", 2, 12), ("b", 1, 7)]
-    assert query.lineage(open_tables(table_files(folder)), targets) == LINEAGE
-
-
-def test_padded_sides_have_no_row(folder: Path) -> None:
-    query = carried("SELECT count(*) AS n FROM s LEFT JOIN r ON r.k = s.k AND r.g = 'b'")
-    assert query is not None
-    found = query.lineage(open_tables(table_files(folder)), [(4,)])
-    assert found == {S: [{0, 1, 2, 3}], R: [{2}]}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT g FROM r",
-        "SELECT max(k) AS m FROM r GROUP BY g",
-        "SELECT count(*) AS n FROM r GROUP BY g",
-        "SELECT g, count(*) AS n FROM r GROUP BY ROLLUP (g)",
-        "SELECT g, count(*) AS n FROM r GROUP BY g HAVING count(*) > 1",
-        "SELECT g, count(*) AS n FROM (SELECT * FROM r) GROUP BY g",
-        "SELECT count(*) AS n FROM r WHERE k IN (SELECT k FROM s)",
-        "SELECT count(*) AS n FROM r WHERE k = (SELECT max(k) FROM s)",
-        "WITH t AS (SELECT * FROM r) SELECT count(*) AS n FROM t",
-        "SELECT count(DISTINCT k) AS n FROM r UNION ALL SELECT count(*) FROM s",
-    ],
-)
-def test_other_shapes_have_no_truth(text: str) -> None:
-    assert carried(text) is None
+def test_constants_that_the_data_hold(folder: Path) -> None:
+    database = duckdb.connect()
+    for name, file in table_files(folder).items():
+        database.read_parquet(str(file)).create_view(name)
+    assert fitted(JOINED, database) == Fitted(JOINED)
+    empty = "SELECT g, v FROM r, s WHERE r.k = s.k AND g = 'z' AND v BETWEEN 50 AND 60"
+    other = fitted(empty, database)
+    assert other is not None
+    assert (other.exchanged, other.left_out) == (2, 0)
+    assert "g = 'a'" in other.text
+    assert "BETWEEN 1 AND 9" in other.text
+    beyond = fitted("SELECT g FROM r GROUP BY g HAVING count(k) > 10", database)
+    assert beyond is not None
+    assert (beyond.exchanged, beyond.left_out) == (0, 1)
+    assert fitted("SELECT g FROM r WHERE k > k + 1", database) is None
 
 
 def test_what_cannot_both_be_right() -> None:
@@ -94,13 +82,16 @@ def test_check(
     spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checker = Checker(spark, folder, tmp_path / "store")
-    good, refused = checker.check(1), checker.check(2)
+    good = checker.check(1)
     assert (good.problems, good.truth, good.output_rows) == ((), "text", 2)
     assert [(asked.mode, asked.label) for asked in good.asked] == [
         ("stored", "precise"),
         ("replayed", "precise"),
     ]
-    assert "Window" in refused.refused
+    with monkeypatch.context() as patched:
+        patched.setattr(predtrace, "trace", _refuses)
+        refused = checker.check(1)
+    assert refused.refused == "operator Nothing cannot be traced"
     assert summary([good, refused]) == {
         "queries": 2,
         "traced": 1,
@@ -109,15 +100,27 @@ def test_check(
         "compared with the text": 1,
         "wrong": 0,
     }
-    other = carried(JOINED.replace("v > 1", "v > 5"))
-    monkeypatch.setattr(checking, "carried", lambda text: other)
+    other = JOINED.replace("v > 1", "v > 5")
+    monkeypatch.setattr(checking, "read_truth", lambda text, tables: read_truth(other, tables))
+    assert checker.check(1).truth == "modes: the text gives 1 targets otherwise"
+    monkeypatch.setattr(
+        checking, "read_truth", lambda text, tables: _without_a_row(read_truth(text, tables))
+    )
     wrong = checker.check(1)
     assert any("stored lacks 0 rows of the text" in problem for problem in wrong.problems)
     assert summary([wrong])["wrong"] == 1
-    monkeypatch.setattr(checking, "carried", lambda text: None)
-    assert checker.check(1).truth == "modes"
     for table in ("r", "s"):
         spark.catalog.dropTempView(table)
+
+
+def _refuses(frame: object) -> None:
+    raise UnsupportedOperatorError("operator Nothing cannot be traced")
+
+
+def _without_a_row(truth: Truth) -> Truth:
+    """The truth with nothing behind its first row."""
+    (values, _), *others = truth.rows
+    return truth._replace(rows=[(values, NOTHING), *others])
 
 
 def environment(folder: Path, script: str) -> Path:

@@ -2,7 +2,8 @@
 
 For each query: trace it, run it with a store, and ask for the lineage of some output rows from
 stored results and by replay. The rows are compared with those that the text gives by itself
-(`tpch.tpcds.carried`); where it gives none, the modes are compared with each other.
+(`tpch.truth`); where it gives none, the modes are compared with each other. A query without output
+is asked with constants that the data hold (`tpch.tpcds.constants`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -18,13 +19,19 @@ import predtrace
 from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
 from tpch.check import PRECISE, choose_targets, stored_bytes
 from tpch.oracle import ScanName
-from tpch.tpcds.carried import Lineage, carried, open_tables
+from tpch.tpcds.constants import Fitted, fitted
 from tpch.tpcds.data import read_query, table_files
+from tpch.truth import read_truth
+from tpch.truth.tables import alike, read_tables
 
 if TYPE_CHECKING:
+    import duckdb
     from pyspark.sql import SparkSession
 
+TEXT = "text"
 MODES = ("stored", "replayed")
+Lineage: TypeAlias = dict[ScanName, list[set[int]]]
+"""For each scan the rows of each target."""
 Found = tuple[dict[ScanName, str], Lineage]
 """The label of each scan, and its rows for each target."""
 
@@ -41,7 +48,8 @@ class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What was found out about one query; `refused` says why it is not traced, if so.
 
     `labels` are those of its scans; `inference_seconds` leaves out reading Spark's plan.
-    `truth` says what answers were compared with.
+    `truth` says what answers were compared with. `exchanged` and `left_out` count comparisons
+    whose constants the data do not hold.
     """
 
     number: int
@@ -54,6 +62,8 @@ class QueryCheck(msgspec.Struct, frozen=True, kw_only=True):
     targets: int = 0
     asked: tuple[ModeAnswer, ...] = ()
     truth: str = ""
+    exchanged: int = 0
+    left_out: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -77,7 +87,8 @@ class Checker:
         self._run = run
         self._step = step
         files = table_files(folder)
-        self._database = open_tables(files)
+        self._tables = read_tables(files)
+        self._database = _views(files)
         for table, file in files.items():
             spark.read.parquet(str(file.resolve())).createOrReplaceTempView(table)
 
@@ -87,7 +98,7 @@ class Checker:
         self._step("trace")
         try:
             trace = predtrace.trace(self._spark.sql(text))
-        except UnsupportedOperatorError as error:
+        except (UnsupportedOperatorError, NonDeterministicError) as error:
             return QueryCheck(number=number, refused=str(error))
         self._step("infer")
         plan = trace.plan()
@@ -97,9 +108,15 @@ class Checker:
             intermediates=len(plan.intermediates),
             inference_seconds=trace.inference_seconds,
         )
-        return self._answers(trace, text, traced) if self._run else traced
+        if not self._run:
+            return traced
+        self._step("fit")
+        asked = fitted(text, self._database) or Fitted(text)
+        if asked.text != text:
+            trace = predtrace.trace(self._spark.sql(asked.text))
+        return self._answers(trace, asked, traced)
 
-    def _answers(self, trace: Any, text: str, traced: QueryCheck) -> QueryCheck:
+    def _answers(self, trace: Any, text: Fitted, traced: QueryCheck) -> QueryCheck:
         self._step("run")
         job = trace.run(store=str(self._store))
         rows = [tuple(row) for row in job.output.collect()]
@@ -116,10 +133,9 @@ class Checker:
                 label = f"refused: {error}"
             asked.append(ModeAnswer(mode, label, time.perf_counter() - started))
         self._step("compare")
-        query = carried(text)
+        expected, truth = self._truth(text.text, targets) if found else (None, "")
         problems: list[str] = []
-        if query is not None:
-            expected = query.lineage(self._database, targets)
+        if expected is not None:
             given = (dict.fromkeys(expected, PRECISE), expected)
             for mode, answer in found.items():
                 problems += differences(mode, answer, "the text", given)
@@ -131,9 +147,23 @@ class Checker:
             output_rows=len(rows),
             targets=len(targets),
             asked=tuple(asked),
-            truth="text" if query is not None else "modes" if len(found) > 1 else "",
+            truth=truth,
+            exchanged=text.exchanged,
+            left_out=text.left_out,
             problems=tuple(problems),
         )
+
+    def _truth(self, text: str, targets: Sequence[tuple[Any, ...]]) -> tuple[Lineage | None, str]:
+        """The lineage that the text gives, and what the answers are compared with."""
+        try:
+            truth = read_truth(text, self._tables)
+        except NotImplementedError as error:
+            return None, f"modes: no truth for {error}"
+        numbers = [alike(truth.rows, target) for target in targets]
+        if not all(numbers):
+            return None, f"modes: the text gives {numbers.count([])} targets otherwise"
+        lineages = [truth.lineage(each) for each in numbers]
+        return {name: [each[name] for each in lineages] for name in truth.scans.values()}, TEXT
 
     def _ask(self, job: Any, targets: Sequence[tuple[Any, ...]], mode: str) -> Found:
         answer = job.lineage(list(targets), mode=mode, spark=self._spark)
@@ -150,6 +180,15 @@ class Checker:
                 rows[name][target].add(row)
             labels[name] = scan.label
         return labels, rows
+
+
+def _views(files: Mapping[str, Path]) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    database = duckdb.connect()
+    for table, file in files.items():
+        database.read_parquet(str(file)).create_view(table)
+    return database
 
 
 def differences(name: str, one: Found, other_name: str, other: Found) -> list[str]:
@@ -179,6 +218,6 @@ def summary(checks: Sequence[QueryCheck]) -> Mapping[str, int]:
         "traced": len(traced),
         "precise": sum(set(check.labels) == {PRECISE} for check in traced),
         "refused": len(checks) - len(traced),
-        "compared with the text": sum(check.truth == "text" for check in checks),
+        "compared with the text": sum(check.truth == TEXT for check in checks),
         "wrong": sum(bool(check.problems) for check in checks),
     }

@@ -78,6 +78,8 @@ def _table(checks: Sequence[QueryCheck], title: str) -> Table:
     table = Table(title=title, box=None, header_style="bold")
     for name in ("query", "output", "asked", "scans", "kept", "infer s", "bytes"):
         table.add_column(name, justify="right")
+    for name in ("exchanged", "left out"):
+        table.add_column(name, justify="right")
     for name in ("plan", "stored", "replayed", "truth", "verdict"):
         table.add_column(name, max_width=60)
     for result in checks:
@@ -87,7 +89,7 @@ def _table(checks: Sequence[QueryCheck], title: str) -> Table:
 
 def _cells(result: QueryCheck) -> list[str]:
     if result.refused:
-        return [f"Q{result.number}", *[""] * 6, f"refused: {result.refused}"]
+        return [f"Q{result.number}", *[""] * 8, f"refused: {result.refused}"]
     asked = {answer.mode: answer.label for answer in result.asked}
     return [
         f"Q{result.number}",
@@ -97,6 +99,8 @@ def _cells(result: QueryCheck) -> list[str]:
         str(result.intermediates),
         f"{result.inference_seconds:.2f}",
         f"{result.stored_bytes:,}",
+        str(result.exchanged or ""),
+        str(result.left_out or ""),
         max(result.labels),
         asked.get("stored", ""),
         asked.get("replayed", ""),
