@@ -63,7 +63,7 @@ $(READY): pyproject.toml
 data: env
 	@$(BIN)/python -m tpch generate --sf 0.1
 
-docs: env
+docs: check-java env
 	$(BIN)/python -m predtrace.report.builtins
 	$(BIN)/python -m predtrace.report.coverage docs/coverage.md
 	$(BIN)/python -m predtrace.arrays.capture.page docs/arrays-capture.md

@@ -16,7 +16,8 @@ SUPERSET = "superset"
 
 
 class Mode(StrEnum):
-    """How the answer is computed; auto takes the fastest mode that is available."""
+    """How the answer is computed; auto: indexed or stored where available, else replayed, or
+    refined where that is precise and a replay would be much larger."""
 
     auto = "auto"
     indexed = "indexed"

@@ -159,7 +159,7 @@ class Encoder:
                 raise ValueError(f"{name} means nothing outside of its lambda")
 
     def _call(self, expr: Call, values: tuple[Value, ...]) -> Value:
-        # The same calls on the same values recur for every pair of rows and every predicate. The #
+        # The same calls on the same values recur for every pair of rows and every predicate. The
         # arguments are kept beside the result to keep their ids.
         key = (expr.function, expr.type, tuple(map(id, values)))
         if key not in self._calls:
@@ -255,7 +255,7 @@ class Encoder:
         )
         never = function is not None and function.nulls is Nulls.NEVER_NULL
         # A function that handles NULLs itself gets them as arguments. The term of a NULL is
-        # arbitrary, # so one fixed term replaces it first.
+        # arbitrary, so one fixed term replaces it first.
         terms = [v.term if propagates else _without_garbage(v) for v in values]
         if expr.function.endswith(OF_COMPARED):
             terms = [key(v.term) if propagates else _compared(v) for v in values]

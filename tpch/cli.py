@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 # Scale 1 on a local master does not fit into Spark's own gigabyte.
 _ROOM = {"spark.driver.memory": "4g"}
 
-Scale = Annotated[float, typer.Option("--sf", help="Scale factor; 1 is 6 million lineitems.")]
+Scale = Annotated[
+    float, typer.Option("--sf", min=0, help="Scale factor; 1 is 6 million lineitems.")
+]
 Twisted = Annotated[
     bool, typer.Option("--twisted", help="Data with NULLs, ties and duplicates, where all bites.")
 ]

@@ -13,7 +13,7 @@ are padded. Such ways end there, as at aggregates.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,9 +24,12 @@ from pushdown.operators import (
     Assignment,
     Distinct,
     DropDuplicates,
+    Except,
     Expand,
     Filter,
+    GroupBy,
     InnerJoin,
+    Intersect,
     Limit,
     MarkJoin,
     OneRow,
@@ -39,6 +42,7 @@ from pushdown.operators import (
     SemiJoin,
     Sort,
     Union_,
+    Window,
 )
 from symbolic.expr import TRUE, Column, Expr, column_ids
 
@@ -127,43 +131,72 @@ class _Paths:
         operator = self._graph[node]
         if node in self._graph.shared:
             raise NotDerivable(node, "several operators read its rows")
-        match operator:
-            case Scan():
-                yield _Way({}, {}, dict.fromkeys(wanted, node), ())
-            case OneRow():
-                yield _Way({}, {}, {}, ())
-            case Filter(input=below) | Sort(input=below):
-                yield from self.ways(below, wanted, padded=padded)
-            case Distinct(input=below):
-                yield from self._open(node, below, wanted, (), padded=padded)
-            case Limit(input=below) | Sample(input=below) | DropDuplicates(input=below):
-                if padded:
-                    chosen = type(operator).__name__
-                    raise NotDerivable(node, f"an outer join pads what a {chosen} gives")
-                yield from self._open(node, below, wanted, self._excess(node), padded=False)
-            case RowTransform(assignments=assignments, input=below):
-                yield from self._computed(node, assignments, below, wanted, padded=padded)
-            case InnerJoin(left=left, right=right):
-                yield from self._joined(((left, padded), (right, padded)), wanted)
-            case OuterJoin(left=left, right=right, kind=kind):
-                sides = (left, padded or kind != "left"), (right, padded or kind != "right")
-                yield from self._joined(sides, wanted)
-            case SemiJoin(left=left) | AntiJoin(left=left):
-                yield from self.ways(left, wanted, padded=padded)
-            case MarkJoin(left=left, mark=made) | ScalarSubquery(left=left, column=made):
-                if made.id in wanted:
-                    raise NotDerivable(node, f"the subquery of {made.name} passes no single row on")
-                yield from self.ways(left, wanted, padded=padded)
-            case Union_():
-                if padded:
-                    raise NotDerivable(node, "an outer join pads what a union gives")
-                yield from self._chosen(operator, wanted)
-            case Expand():
-                if padded:
-                    raise NotDerivable(node, "an outer join pads what an expansion gives")
-                yield from self._projected(operator, wanted)
-            case _:
-                raise NotDerivable(node, f"{type(operator).__name__} makes one row of several")
+        way = _WAYS.get(type(operator))
+        if way is None:
+            name = type(operator).__name__.rstrip("_")
+            why = MADE_OF_SEVERAL.get(type(operator), "how it passes rows on is not known here")
+            raise NotDerivable(node, f"{name}: {why}")
+        yield from way(self, operator, wanted, padded=padded)
+
+    def scanned(self, scan: Scan, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield _Way({}, {}, dict.fromkeys(wanted, scan.id), ())
+
+    def nothing(self, one: OneRow, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield _Way({}, {}, {}, ())
+
+    def passed(self, above: Filter | Sort, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self.ways(above.input, wanted, padded=padded)
+
+    def distinct(self, above: Distinct, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self._open(above.id, above.input, wanted, (), padded=padded)
+
+    def taken(
+        self, above: Limit | Sample | DropDuplicates, wanted: Ids, *, padded: bool
+    ) -> Iterator[_Way]:
+        if padded:
+            raise _padded(above.id, f"a {type(above).__name__}")
+        excess = self._excess(above.id)
+        yield from self._open(above.id, above.input, wanted, excess, padded=False)
+
+    def projected(self, above: RowTransform, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self._computed(above.id, above.assignments, above.input, wanted, padded=padded)
+
+    def inner(self, join: InnerJoin, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self._joined(((join.left, padded), (join.right, padded)), wanted)
+
+    def outer(self, join: OuterJoin, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        left, right = padded or join.kind != "left", padded or join.kind != "right"
+        yield from self._joined(((join.left, left), (join.right, right)), wanted)
+
+    def selected(self, join: SemiJoin | AntiJoin, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self.ways(join.left, wanted, padded=padded)
+
+    def marked(self, join: MarkJoin, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self._beside(join, join.mark, wanted, padded=padded)
+
+    def with_value(self, join: ScalarSubquery, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        yield from self._beside(join, join.column, wanted, padded=padded)
+
+    def united(self, union: Union_, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        if padded:
+            raise _padded(union.id, "a union")
+        yield from self._chosen(
+            union.id, zip(union.inputs, union.branches, strict=True), union.columns, wanted
+        )
+
+    def expanded(self, expand: Expand, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        if padded:
+            raise _padded(expand.id, "an expansion")
+        projections = ((expand.input, values) for values in expand.projections)
+        yield from self._chosen(expand.id, projections, expand.columns, wanted)
+
+    def _beside(
+        self, join: MarkJoin | ScalarSubquery, made: Column, wanted: Ids, *, padded: bool
+    ) -> Iterator[_Way]:
+        """The node adds a column that a subquery gives."""
+        if made.id in wanted:
+            raise NotDerivable(join.id, f"the subquery of {made.name} passes no single row on")
+        yield from self.ways(join.left, wanted, padded=padded)
 
     def _open(
         self, node: int, below: int, wanted: Ids, excess: tuple[str, ...], *, padded: bool
@@ -198,21 +231,19 @@ class _Paths:
                 one.excess + other.excess,
             )
 
-    def _chosen(self, union: Union_, wanted: Ids) -> Iterator[_Way]:
-        for below, branch in zip(union.inputs, union.branches, strict=True):
-            pairs = zip(union.columns, branch, strict=True)
-            made = tuple(Assignment(column, fed) for column, fed in pairs)
-            chosen = RowTransform(id=union.id, input=below, assignments=made)
-            for way in self._computed(union.id, made, below, wanted, padded=False):
-                yield way._replace(changed={**way.changed, union.id: chosen})
-
-    def _projected(self, expand: Expand, wanted: Ids) -> Iterator[_Way]:
-        for values in expand.projections:
-            pairs = zip(expand.columns, values, strict=True)
-            made = tuple(Assignment(column, value) for column, value in pairs)
-            chosen = RowTransform(id=expand.id, input=expand.input, assignments=made)
-            for way in self._computed(expand.id, made, expand.input, wanted, padded=False):
-                yield way._replace(changed={**way.changed, expand.id: chosen})
+    def _chosen(
+        self,
+        node: int,
+        choices: Iterable[tuple[int, Sequence[Expr]]],
+        columns: Sequence[Column],
+        wanted: Ids,
+    ) -> Iterator[_Way]:
+        """Every choice, an input and the values of the columns, makes rows of its own."""
+        for below, values in choices:
+            made = tuple(map(Assignment, columns, values))
+            chosen = RowTransform(id=node, input=below, assignments=made)
+            for way in self._computed(node, made, below, wanted, padded=False):
+                yield way._replace(changed={**way.changed, node: chosen})
 
     def _ids(self, node: int) -> Ids:
         return frozenset(column.id for column in self._graph.output(node))
@@ -234,6 +265,40 @@ class _Paths:
                 return (f"operator {limit}, {name}: {told}",)
             node = above
         return ()
+
+
+def _padded(node: int, what: str) -> NotDerivable:
+    return NotDerivable(node, f"an outer join pads what {what} gives")
+
+
+_WAYS: Mapping[type[Operator], Callable[..., Iterator[_Way]]] = {
+    Scan: _Paths.scanned,
+    OneRow: _Paths.nothing,
+    Filter: _Paths.passed,
+    Sort: _Paths.passed,
+    Distinct: _Paths.distinct,
+    Limit: _Paths.taken,
+    Sample: _Paths.taken,
+    DropDuplicates: _Paths.taken,
+    RowTransform: _Paths.projected,
+    InnerJoin: _Paths.inner,
+    OuterJoin: _Paths.outer,
+    SemiJoin: _Paths.selected,
+    AntiJoin: _Paths.selected,
+    MarkJoin: _Paths.marked,
+    ScalarSubquery: _Paths.with_value,
+    Union_: _Paths.united,
+    Expand: _Paths.expanded,
+}
+"""Operators that pass rows on one by one, and how."""
+PASSED_ON = frozenset(_WAYS)
+MADE_OF_SEVERAL: Mapping[type[Operator], str] = {
+    GroupBy: "it makes one row of several",
+    Intersect: "a row stands for equal rows of both inputs",
+    Except: "whether it passes a row on depends on how many are equal to it",
+    Window: "it gives a row values of other rows",
+}
+"""Operators that do not pass rows on one by one, and why."""
 
 
 def feeding(graph: OperatorGraph, column: Column) -> dict[int, Ids]:

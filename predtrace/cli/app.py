@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from predtrace.errors import PredTraceError
 from predtrace.text.printable import printable
@@ -28,8 +29,22 @@ from predtrace.vocabulary import (
     RunAggregates,
 )
 
+
+class _Commands(TyperGroup):
+    """The commands; errors in usage are told without the words that the parser adds to them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the arguments name."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="predtrace",
+    cls=_Commands,
     help="Row-level lineage: which source rows led to this output row?",
     no_args_is_help=True,
     add_completion=False,
@@ -210,7 +225,12 @@ def lineage(
     limit: Limit = 10,
     columns: Annotated[
         str | None,
-        typer.Option(help="Columns to show, separated by commas; each scan shows those it has."),
+        typer.Option(
+            help=(
+                "Columns to show, separated by commas. Each scan shows those that it has, or all of"
+                " its columns if it has none of them."
+            )
+        ),
     ] = None,
     debug: Debug = False,
 ) -> None:
@@ -224,7 +244,7 @@ def lineage(
     answer(
         job,
         store,
-        target=where if where is not None else _rows(row or []),
+        target=where if where is not None else _target(row or []),
         mode=mode.value,
         engine=engine.value,
         aggregates=aggregates.value if aggregates else None,
@@ -362,6 +382,12 @@ def _settings(conf: list[str] | None) -> dict[str, str]:
         if not (key and equals):
             raise typer.BadParameter(f"--conf {key}: key=value expected")
     return {key: value for key, _, value in pairs}
+
+
+def _target(texts: list[str]) -> Any:
+    """The target of `--row`: a row, or a list of them, which answers number."""
+    rows = _rows(texts)
+    return rows[0] if len(rows) == 1 else rows
 
 
 def _rows(texts: list[str]) -> list[Any]:

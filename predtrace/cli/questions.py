@@ -87,8 +87,9 @@ def _columns_by_scan(
     known = sorted({name for scan in scans for name in scan.columns})
     for name in columns:
         if name.casefold() not in map(str.casefold, known):
-            near = ", ".join(difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known)
-            raise TargetError(f"--columns: no source has a column {name}; near it: {near}")
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+            told = f"near it: {', '.join(near)}" if near else f"there are {', '.join(known)}"
+            raise TargetError(f"--columns: no source has a column {name}; {told}")
     wanted = [name.casefold() for name in columns]
     found = {
         scan.node: sorted(

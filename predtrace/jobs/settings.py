@@ -150,24 +150,32 @@ def _value(conf: Any, key: str) -> str | None:
 
 
 def put_in_force(conf: Any, settings: EngineSettings) -> None:
-    """Set the recorded settings of the job, and leave all others unchanged.
+    """Give a session the recorded settings of the job, and leave all others unchanged.
 
-    `conf` is a session's, in Python or in the JVM. Raises EngineError for a value that this
+    `conf` is the session's, in Python or in the JVM. A setting that has its recorded value is not
+    set: Spark warns of each deprecated one that is. Raises EngineError for a value that this
     version of Spark does not take.
     """
+    left = dict(by_name(settings))
+    # Again until nothing differs: a setting may take its value from one that was set after it.
+    while differing := [key for key, value in left.items() if _value(conf, key) != value]:
+        for key in differing:
+            _put(conf, key, left.pop(key), settings.engine_version)
+
+
+def _put(conf: Any, key: str, value: str | None, version: str) -> None:
     from pyspark.errors import PySparkException
 
-    for key, value in by_name(settings).items():
-        try:
-            if value is None:
-                conf.unset(key)
-            else:
-                conf.set(key, value)
-        except PySparkException as error:
-            raise EngineError(
-                f"the job ran with {key}={value}, which this Spark does not accept; ask in "
-                f"Spark {settings.engine_version}"
-            ) from error
+    try:
+        if value is None:
+            conf.unset(key)
+        else:
+            conf.set(key, value)
+    except PySparkException as error:
+        raise EngineError(
+            f"the job ran with {key}={value}, which this Spark does not accept; ask in "
+            f"Spark {version}"
+        ) from error
 
 
 def by_name(settings: EngineSettings) -> Mapping[str, str | None]:

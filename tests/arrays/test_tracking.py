@@ -7,7 +7,7 @@ import operator
 import pickle
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -375,3 +375,19 @@ def test_pythons_own() -> None:
             _ = a.nothing
         with pytest.raises(TypeError):
             iter(a.sum())
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def test_a_named_tuple_of_arrays_stays_one() -> None:
+    @arrays.track
+    def swapped(pair: Pair) -> Pair:
+        return Pair(pair.right * 2, pair.left + 1)
+
+    found = swapped(Pair(np.arange(3), np.arange(4)))
+    assert type(found) is Pair
+    assert cells(found.left.lineage.backward([(3,)], to="pair[1]")) == [3]
+    assert cells(found.right.lineage.backward([(2,)], to="pair[0]")) == [2]

@@ -124,12 +124,12 @@ def test_cells(run: Run, case: str) -> None:
 
 SUPERSETS: dict[str, tuple[Row, set[str], str]] = {
     "SELECT k, max(array_distinct(b)) AS e FROM r GROUP BY k":
-        ((1, [3, 1, 2]), {"r.b"}, "GroupBy makes one row of several"),
+        ((1, [3, 1, 2]), {"r.b"}, "GroupBy: it makes one row of several"),
     "SELECT k, zip_with(b, c, (x, y) -> x + y) AS e FROM r CROSS JOIN (SELECT max(n) AS n FROM r) "
     "JOIN (SELECT k AS l, max(b) AS c FROM twice GROUP BY k) ON k = l":
-        ((1, [6, 2, 4]), {"r.b", "twice.b"}, "GroupBy makes one row of several"),
+        ((1, [6, 2, 4]), {"r.b", "twice.b"}, "GroupBy: it makes one row of several"),
     "SELECT k, b AS e FROM r INTERSECT SELECT k, b FROM twice":
-        ((1, [3, 1, 2]), {"r.b", "twice.b"}, "Intersect makes one row of several"),
+        ((1, [3, 1, 2]), {"r.b", "twice.b"}, "Intersect: a row stands for equal rows of"),
     "SELECT x.k, y.b AS e FROM r x LEFT JOIN (SELECT k, b FROM r UNION ALL SELECT k, b FROM twice) "
     "y ON x.k = y.k":
         ((1, [3, 1, 2]), {"r.b", "twice.b"}, "an outer join pads what a union gives"),

@@ -175,6 +175,27 @@ def test_only_some_columns(job: JobStandIn) -> None:
     bad = runner.invoke(app, ["lineage", "x", "--where", "a = 1", "--columns", "o_commend"])
     assert bad.exit_code == 1
     assert "no source has a column o_commend; near it: o_comment" in bad.stderr
+    bad = runner.invoke(app, ["lineage", "x", "--where", "a = 1", "--columns", "Zebra"])
+    assert f"no source has a column Zebra; there are {', '.join(sorted(ROWS.column_names))}" in (
+        bad.stderr
+    )
+
+
+def test_a_single_row_is_asked_about_without_a_number(job: JobStandIn) -> None:
+    for row, expected in (('{"a": 1}', {"a": 1}), ("[1, 2]", (1, 2))):
+        result = runner.invoke(app, ["lineage", "x", "--row", row])
+        assert result.exit_code == 0, result.stderr
+        target, _ = job.asked[-1]
+        assert target == expected
+
+
+@pytest.mark.parametrize(
+    "option", [["--mode", "fast"], ["--engine", "fast"], ["--format", "fast"]], ids=lambda o: o[0]
+)
+def test_an_unknown_word_is_told_with_the_known_ones(option: list[str]) -> None:
+    result = runner.invoke(app, ["lineage", "x", "--where", "a = 1", *option])
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option[0]}': 'fast' is not one of " in result.stderr
 
 
 def test_an_answer_as_parquet(job: JobStandIn, tmp_path: Path) -> None:
@@ -276,6 +297,28 @@ def test_doctor_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     checks = {check["name"]: check for check in json.loads(result.stdout)}
     assert checks["Java"]["status"] == "failed"
     assert "openjdk-17" in checks["Java"]["remedy"]
+    assert checks["Java modules"]["status"] == "warning"
+    assert checks["Java modules"]["found"].startswith("not checked")
+
+
+@pytest.mark.parametrize(
+    ("modules", "status"),
+    [("java.base@17 jdk.incubator.vector@17", "ok"), ("java.base@17", "failed"), ("", "warning")],
+)
+def test_java_modules(
+    modules: str, status: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stand_in_java(f"echo '{modules}'", monkeypatch, tmp_path)
+    assert doctor.java_modules().status == status
+
+
+def stand_in_java(script: str, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Let a shell script be the Java of the environment."""
+    java = home / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(home))
 
 
 @pytest.mark.parametrize(
@@ -291,11 +334,7 @@ def test_doctor_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def test_java_versions(
     text: str, status: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    stand_in_java(f"echo '{text}' >&2", monkeypatch, tmp_path)
     assert doctor.java().status == status
 
 

@@ -39,10 +39,10 @@ def track(
 ) -> Any:
     """Make a function of numpy arrays track them.
 
-    numpy arrays among its arguments, also in lists, become sources named like their parameters;
-    tracked arrays stay tracked. Returned arrays are tracked, and can be asked about the parameters
-    by name. A call records in the tracking of its tracked arrays, else in the tracking of the
-    enclosing `with` block, else in a new tracking with `store`.
+    numpy arrays among its arguments, also in lists, tuples and dicts, become sources named like
+    their parameters; tracked arrays stay tracked. Returned arrays are tracked, and can be asked
+    about the parameters by name. A call records in the tracking of its tracked arrays, else in the
+    tracking of the enclosing `with` block, else in a new tracking with `store`.
 
     Raises ArrayLineageError if an argument or result has cells but is not a tracked array (a
     DataFrame), or if the function writes into numpy arrays that share memory.
@@ -79,7 +79,9 @@ class _Sources:
     def tracked(self, name: str, value: Any) -> Any:
         """A parameter's value with tracked arrays."""
         if isinstance(value, tuple | list):
-            return type(value)(self.tracked(f"{name}[{k}]", item) for k, item in enumerate(value))
+            return _rebuilt(
+                value, [self.tracked(f"{name}[{k}]", item) for k, item in enumerate(value)]
+            )
         if isinstance(value, dict):
             return {key: self.tracked(str(key), item) for key, item in value.items()}
         if isinstance(value, np.ndarray):
@@ -130,6 +132,12 @@ def tracked_arrays(tree: Any) -> Iterator[LineageArray]:
             yield from tracked_arrays(item)
 
 
+def _rebuilt(given: Any, items: list[Any]) -> Any:
+    """A list, tuple or NamedTuple of the same class with other items."""
+    make = getattr(type(given), "_make", type(given))
+    return make(items)
+
+
 def _returned(result: Any, function: str, names: Mapping[str, str]) -> Any:
     if isinstance(result, LineageArray):
         return result.known_as(names)
@@ -141,8 +149,7 @@ def _returned(result: Any, function: str, names: Mapping[str, str]) -> Any:
             "predtrace.arrays.black_box"
         )
     if isinstance(result, tuple | list):
-        items = [_returned(item, function, names) for item in result]
-        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+        return _rebuilt(result, [_returned(item, function, names) for item in result])
     if isinstance(result, dict):
         return {key: _returned(item, function, names) for key, item in result.items()}
     return result

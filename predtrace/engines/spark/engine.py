@@ -91,7 +91,7 @@ OWN = {
     # From a = b and CAST(a AS STRING) = c Spark infers CAST(b AS STRING) = c, but 0.0 = -0.0.
     "spark.sql.constraintPropagation.enabled": "false",
     # Statistics ignore NaN: those of cached results, and those of columns inside structs. (Floats
-    # of # files are read through a function, see `source`.)
+    # of files are read through a function, see `source`.)
     "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
     "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "",
 }
@@ -100,7 +100,7 @@ _UNSOUND_RULES = (
     # Replaces a column in other conditions by a constant that it equals: -0.0 by 0.0.
     "ConstantPropagation",
     # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with that
-    # # local time. The job's graph has the pipeline's own conditions in their rewritten form.
+    # local time. The job's graph has the pipeline's own conditions in their rewritten form.
     "UnwrapCastInBinaryComparison",
 )
 """Rules of Catalyst's optimizer that make conditions on bound values select other rows."""

@@ -118,7 +118,7 @@ def source_frame(
         taken += [f.col("_metadata.row_index").alias(ROW)]
     else:
         # A number that distinguishes rows within one query. It is non-deterministic, which keeps
-        # filters # above it, so every read of the query counts the same rows.
+        # filters above it, so every read of the query counts the same rows.
         number = f.monotonically_increasing_id() if identity else f.lit(None).cast("bigint")
         taken += [f.lit("").alias(FILE), number.alias(ROW)]
     return frame.select(*taken)

@@ -176,7 +176,7 @@ class Run:
 
     @property
     def _untouched(self) -> bool:
-        # A plan that reads the time runs in its normalised form, where the time is a constant: #
+        # A plan that reads the time runs in its normalised form, where the time is a constant:
         # intermediate results stored later then see the same time.
         return not self._relations and not self.time_dependent
 

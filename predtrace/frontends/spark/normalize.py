@@ -23,7 +23,7 @@ from predtrace.frontends.spark.tree import Node, read_tree
 _TO_JOINS = "optimizer.RewritePredicateSubquery"
 AS_RUN = (
     # CAST(c AS type) = constant becomes a condition on c. Around clock changes the condition
-    # differs, # and the run's optimizer selects rows by the new one.
+    # differs, and the run's optimizer selects rows by the new one.
     "optimizer.UnwrapCastInBinaryComparison",
     # Extracts a part of a value just made (`map(…)['k']`): NULL or duplicate keys then do not fail.
     "optimizer.SimplifyExtractValueOps",
@@ -54,7 +54,7 @@ RULES: tuple[str | Pass, ...] = (
     # NOT moves inwards to the IN below it: the next rule knows NOT IN by its own NOT.
     negate_inwards,
     # Conjuncts of a join's condition that read one side become a filter on that side, if this does
-    # not # change the pairs. The next rule handles NOT IN only in filters; elsewhere it would lose
+    # not change the pairs. The next rule handles NOT IN only in filters; elsewhere it would lose
     # its NULLs.
     "optimizer.PushPredicateThroughJoin",
     # EXISTS and IN become semi joins, NOT ones anti joins, those under OR or CASE existence
@@ -65,7 +65,7 @@ RULES: tuple[str | Pass, ...] = (
     # A filter commutes with what it is moved through: the same rows reach the output.
     "optimizer.PushDownPredicates",
     # If a filter above drops the padded rows of an outer join, it is an inner join: the same rows,
-    # and # a padded row that is dropped is in no lineage.
+    # and a padded row that is dropped is in no lineage.
     drop_padding,
     # Inner joins in an order that joins on conditions: the same tuples of rows.
     "optimizer.ReorderJoin",

@@ -109,7 +109,7 @@ class ExpressionReader:
         differs = isinstance(kind, t.Integer) or function == "cast"
         if mode != "TRY" or not differs or (self.settings.ansi and function != "sum"):
             # In ANSI mode the plain function fails where try_… is NULL, so they never differ in a
-            # pipeline # that ran. But the order of a sum's rows has no effect only if the sum does
+            # pipeline that ran. But the order of a sum's rows has no effect only if the sum does
             # not fail.
             return function
         # Without ANSI mode the other functions are NULL where they fail in ANSI mode, as in TRY
