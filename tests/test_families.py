@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pytest
 
 import pushdown.operators as operators
+from predtrace.cells.derivations import MADE_OF_SEVERAL, PASSED_ON
 from predtrace.engines.sql.relational import BUILDERS
 from predtrace.frontends.spark.operators import BECOMES, NON_DETERMINISTIC, TRANSLATORS
 from predtrace.frontends.spark.operators import UNSUPPORTED as REFUSED
@@ -20,8 +21,12 @@ from predtrace.report.operators import LABELS
 from pushdown.operators import Operator, OperatorBase
 from pushdown.operators.base import OneInput
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
+from tests.frontends.spark.shapes import kinds_in
+from tests.frontends.spark.test_operators import SHAPES
 from tests.reference.interpreter import EVALUATORS
 from tests.strategies.graphs import DRAWN
+from tpch.bench.panda.transformations import REACHED
+from tpch.bench.panda.transformations import REFUSED as NOT_REACHED
 from tpch.bench.perm import RULES as CARRIED
 
 KINDS: tuple[type[OperatorBase], ...] = get_args(Operator)
@@ -39,14 +44,20 @@ REGISTRIES: dict[str, Collection[type[OperatorBase]]] = {
     "predtrace/engines/sql/relational.py: BUILDERS": BUILDERS,
     "predtrace/frontends/spark: translates(…, to=…)": translated(),
     "predtrace/report/operators.py: LABELS": LABELS,
+    "predtrace/cells/derivations.py: _WAYS or MADE_OF_SEVERAL": {*PASSED_ON, *MADE_OF_SEVERAL},
+    "tests/frontends/spark/test_operators.py: SHAPES": kinds_in(SHAPES.values()),
     "tests/reference/interpreter.py: EVALUATORS": EVALUATORS,
     "tests/strategies/graphs.py: _KINDS": DRAWN,
     "tpch/bench/perm.py: RULES": CARRIED,
+    "tpch/bench/panda/transformations.py: _FLATTENED or REFUSED": {*REACHED, *NOT_REACHED},
 }
 """Place to the operators that it knows."""
 WITHOUT: dict[tuple[str, type[OperatorBase]], str] = {
     ("predtrace/frontends/spark: translates(…, to=…)", operators.ScalarSubquery): (
         "it is no plan node in Spark, but an expression: translation.py makes it"
+    ),
+    ("tests/frontends/spark/test_operators.py: SHAPES", operators.DropDuplicates): (
+        "no text of SQL makes it: a test there makes it by a DataFrame"
     ),
     ("tpch/bench/perm.py: RULES", operators.Sample): (
         "the rewriting computes what forgets its rows twice, and a sample draws anew"
@@ -66,7 +77,11 @@ def missing(kind: type[OperatorBase]) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_an_operator_is_known_everywhere(kind: type[OperatorBase]) -> None:
-    assert missing(kind) == []
+    places = "".join(f"\n  {place}" for place in missing(kind))
+    assert not places, (
+        f"{kind.__name__} is not known in{places}\n"
+        "enter it there, or in WITHOUT of tests/test_families.py with the reason why not"
+    )
     assert getattr(operators, kind.__name__) is kind
 
 

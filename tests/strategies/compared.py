@@ -15,9 +15,9 @@ _said: list[int] = []
 
 
 def compared(number: int) -> None:
-    """Say how much was compared; an example that compared nothing at all does not count.
+    """Say how much was compared; for an example that compared nothing another one is drawn.
 
-    Unlike `assume`, which ends the example and lets Hypothesis draw another one.
+    Unlike `assume`, which ends the example at once.
     """
     _said.append(number)
 
@@ -43,8 +43,8 @@ def enough_compared(test: Callable[..., None]) -> Iterator[None]:
             raise
         if _said and not any(_said):
             left_out += 1
-        else:
-            done += 1
+            raise UnsatisfiedAssumption
+        done += 1
 
     handle.inner_test = counted
     try:
@@ -53,5 +53,7 @@ def enough_compared(test: Callable[..., None]) -> Iterator[None]:
         handle.inner_test = inner
     most = getattr(test, "_hypothesis_internal_use_settings", settings.default).max_examples
     assert done >= min(most, done + left_out) / 2, (
-        f"{done} examples of {most} compared something, {left_out} did not"
+        f"{done} examples of {most} compared something, {left_out} did not: change what is drawn "
+        "(the tables, or the weights of kinds in tests/strategies/graphs.py), or how much the test "
+        "leaves out"
     )

@@ -416,11 +416,16 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
 }
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
+_ON_REQUEST = {
+    "sample": "an engine draws other rows than the reference",
+    "duplicates": "an engine may keep other rows than the reference",
+}
+"""Kinds that are drawn only if they are asked for, and why."""
 _ALL = (
     *_KINDS, "filter", "project", "inner", "inner", "semi", "group", "outer", "window", "sample",
 )  # fmt: skip
-_CHOOSING = ("sample", "duplicates")
-_WEIGHTED = tuple(kind for kind in _ALL if kind not in _CHOOSING)
+_WEIGHTED = tuple(kind for kind in _ALL if kind not in _ON_REQUEST)
+BY_DEFAULT = tuple(kind for kind in _KINDS if kind not in _ON_REQUEST)
 _POSITIVE = ("filter", "project", "inner", "semi", "distinct", "sort")
 _BLOCKS = ("filter", "project", "inner", "inner", "group", "having", "distinct", "sort")
 
@@ -447,11 +452,18 @@ def tables(draw: Any, most_rows: int = 5, count: int = 3) -> dict[str, Table]:
 
 @st.composite
 def _pipelines(
-    draw: Any, kinds: tuple[str, ...], operators: int, most_rows: int, *, sharing: bool = False
+    draw: Any,
+    kinds: tuple[str, ...],
+    operators: int,
+    most_rows: int,
+    *,
+    sharing: bool = False,
+    top: str | None = None,
 ) -> Pipeline:
     sources = draw(tables(most_rows))
     build = GraphBuilder(draw, sources, kinds, sharing=sharing)
-    root = build.relation(draw(st.integers(1, operators)))
+    budget = draw(st.integers(1, operators))
+    root = build.relation(budget) if top is None else _KINDS[top][0](build, budget - 1)
     graph = OperatorGraph(build.operators, root.id)
     return Pipeline(graph, {name: table.rows for name, table in sources.items()})
 
@@ -462,6 +474,11 @@ def pipelines(operators: int = 8, *, samples: bool = False) -> st.SearchStrategy
     Without `samples` none takes rows that are up to the run, except limits.
     """
     return _pipelines(_ALL if samples else _WEIGHTED, operators, 5)
+
+
+def pipelines_under(top: str, operators: int = 4) -> st.SearchStrategy[Pipeline]:
+    """Graphs with a part of some kind at their top, a name in `BY_DEFAULT`."""
+    return _pipelines(_WEIGHTED, operators, 5, top=top)
 
 
 def duplicate_pipelines(operators: int = 3) -> st.SearchStrategy[Pipeline]:

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import predtrace
-from predtrace.engines.sql.relational import BUILDERS
 from predtrace.errors import EngineError
 from predtrace.inference import infer
 from pushdown.graph import OperatorGraph
@@ -36,7 +35,6 @@ from pushdown.operators import (
     OneRow,
     Operator,
     OuterJoin,
-    Sample,
     ScalarSubquery,
     Scan,
     SemiJoin,
@@ -72,7 +70,6 @@ from tpch.bench.figures import (
 )
 from tpch.bench.measure import Meter
 from tpch.bench.page import chart, page
-from tpch.bench.perm import RULES
 from tpch.bench.perm_query import PermQuery
 from tpch.bench.report import headline, report
 from tpch.bench.run import settings as run_settings
@@ -212,11 +209,6 @@ def test_perm_of_one_group_beside_one_row(rows: list[tuple[int | None, int | Non
         4,
     )
     check_perm(Pipeline(graph, {"r": rows}), "minimal", 0)
-
-
-def test_every_operator_but_a_sample_is_rewritten() -> None:
-    """The rewriting runs parts of the graph twice, and a sample draws anew."""
-    assert RULES.keys() == BUILDERS.keys() - {Sample}
 
 
 # -- measuring

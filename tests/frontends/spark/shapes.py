@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from predtrace.frontends.spark import SparkPipeline
 from pushdown import operators as ops
 from symbolic.expr import Expr, render
@@ -18,6 +21,13 @@ def shape(pipeline: SparkPipeline, node: int | None = None) -> str:
         name = f"{operator.kind.title()}Join"
     inner = ", ".join(shape(pipeline, child) for child in graph.inputs(operator.id))
     return f"{name}({inner})"
+
+
+def kinds_in(shapes: Iterable[str]) -> set[type[ops.Operator]]:
+    """The classes of the operators in such texts."""
+    kinds = {kind.__name__.rstrip("_"): kind for kind in ops.Operator.__args__}
+    named = {**kinds, **{f"{side}Join": ops.OuterJoin for side in ("Left", "Right", "Full")}}
+    return {named.get(word, ops.Scan) for text in shapes for word in re.findall(r"\w+", text)}
 
 
 def projected(pipeline: SparkPipeline) -> list[Expr]:

@@ -233,9 +233,8 @@ class _Reader:
             return self._flat(operator.input, top=True)
         flatten = _FLATTENED.get(type(operator))
         if flatten is None:
-            raise TpchError(
-                f"Panda: {type(operator).__name__.rstrip('_')}: {REFUSED[type(operator)]}"
-            )
+            why = REFUSED.get(type(operator), "how it is specified is not known here")
+            raise TpchError(f"Panda: {type(operator).__name__.rstrip('_')}: {why}")
         return flatten(self, operator, top=top)
 
     def leaf(self, operator: Operator, *, top: bool) -> _Block:
