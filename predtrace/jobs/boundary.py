@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from predtrace.errors import JobFormatError, PredTraceError
+from predtrace.errors import EngineError, JobFormatError, PredTraceError
 
 
 @contextmanager
@@ -19,6 +19,11 @@ def of_record(job_id: str) -> Iterator[None]:
         yield
     except (PredTraceError, OSError, MemoryError, RecursionError):
         raise
+    except UnicodeDecodeError as error:
+        raise EngineError(
+            f"a text of job {job_id}'s output or sources is not valid UTF-8 ({error}); "
+            "cast the column to binary in the pipeline, or ask for row numbers alone"
+        ) from error
     except Exception as error:
         raise JobFormatError(
             f"job {job_id} could not be used ({type(error).__name__}: {error}): its record "

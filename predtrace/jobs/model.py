@@ -37,7 +37,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     `roots` are the paths the pipeline read (canonical, not percent-encoded; local ones
     without a scheme); `files` is the snapshot. `columns` are the stored columns (ids
-    mean nothing here); `partition_columns` come from directory names.
+    mean nothing here); `partition_columns` come from directory names. `declared` are facts of
+    the schema that names and types do not tell (see `predtrace.jobs.declared`).
 
     The rows of a `kept` source were brought by the program itself: they lie in the job's folder,
     and saved records have paths in it (see `predtrace.jobs.kept`). Without a file they were not
@@ -51,6 +52,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     options: dict[str, str] = {}
     partition_columns: tuple[str, ...] = ()
+    declared: str = ""
     kept: bool = False
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
@@ -13,6 +14,7 @@ from predtrace.engines.sql import trees
 from predtrace.engines.sql.literals import number, sql_type, text_literal
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.errors import EngineError, SourceError
+from predtrace.jobs.declared import defaults
 from predtrace.jobs.model import EngineSettings, Source, SourceFile
 from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.settings import PREFIX
@@ -31,6 +33,7 @@ from symbolic.types import (
     Record,
     String,
     Timestamp,
+    parts,
     type_name,
 )
 
@@ -77,7 +80,10 @@ def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
     for key, alike in _READ_ALIKE.items():
         if settings.conf.get(key, alike[0]) not in alike:
             return f"source {source.name} was read with {key}={settings.conf[key]}"
-    found = _columns_inexactness(source)
+    if given := defaults(source.declared):
+        column = next(iter(given))
+        return f"{source.name}.{column} has a default value for files that lack it"
+    found = _columns_inexactness(source) or _rebased(source)
     if found is not None or not settings.case_sensitive:
         return found
     names = {column.name for column in source.columns}
@@ -100,6 +106,42 @@ def _other_spelling(file: SourceFile, names: frozenset[str]) -> str | None:
     except OSError as error:
         raise SourceError(f"{file.path} cannot be read ({error.strerror or error})") from error
     return next((name for name in columns if seen.setdefault(name.lower(), name) != name), None)
+
+
+_VERSION = b"org.apache.spark.version"
+_LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+"""Keys of a Parquet footer: who wrote the file, and that its dates are in the old calendar."""
+_FIRST_VERSION = (3, 1)
+"""Versions of Spark before wrote INT96 timestamps, and before 3.0 dates, in the old calendar."""
+
+
+def _rebased(source: Source) -> str | None:
+    """The reason why Spark reads dates or timestamps otherwise than they are written.
+
+    Whatever the settings say, it goes by the footer of a file that Spark wrote: days of the Julian
+    calendar become days of the Gregorian one.
+    """
+    kinds = (part for column in source.columns for part in parts(column.type))
+    if not any(isinstance(kind, (Date, Timestamp)) for kind in kinds):
+        return None
+    for file in source.files:
+        if _old_calendar(file):
+            return f"{file.path} has dates in the old calendar, which Spark converts"
+    return None
+
+
+@functools.lru_cache(maxsize=10_000)
+def _old_calendar(file: SourceFile) -> bool:
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(file.path).metadata or {}
+    except OSError as error:
+        raise SourceError(f"{file.path} cannot be read ({error.strerror or error})") from error
+    if any(key in metadata for key in _LEGACY):
+        return True
+    found = re.match(rb"(\d+)\.(\d+)", metadata.get(_VERSION, b""))
+    return found is not None and (int(found[1]), int(found[2])) < _FIRST_VERSION
 
 
 def _columns_inexactness(source: Source) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from predtrace.engines.sql.literals import sql_type
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.engines.values import with_file_dictionary
 from predtrace.environment.sessions import STOPPED, as_active, classes_kept, first_line
-from predtrace.errors import EngineError
+from predtrace.errors import EngineError, SourceError
+from predtrace.jobs.declared import defaults, is_constant
 from predtrace.jobs.model import Source
 from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.results import stored_files
@@ -191,12 +193,29 @@ def _read(session: SparkSession, source: Source) -> DataFrame:
     for key, value in source.options.items():
         if key.lower() not in ("path", "paths"):
             reader = reader.option(key, value)
-    if not any(isinstance(column.type, Opaque) for column in source.columns):
+    if source.declared:
+        reader = reader.schema(_declared(source))
+    elif not any(isinstance(column.type, Opaque) for column in source.columns):
         declared = [f"{_quoted(column.name)} {_stored_type(column)}" for column in source.columns]
         reader = reader.schema(
             StructType.fromDDL(", ".join(declared)) if declared else StructType()
         )
     return reader.load([literal_address(root) for root in source.roots])
+
+
+def _declared(source: Source) -> StructType:
+    """The schema with default values. Raises SourceError for a default that is
+    not a constant: nothing that a record brings is run."""
+    from pyspark.sql.types import StructType
+
+    for column, text in defaults(source.declared).items():
+        if not is_constant(text):
+            raise SourceError(
+                f"the column {column} of {source.name} has the default {text}, which is not a "
+                "constant; run the pipeline again on a table without it"
+            )
+    schema: StructType = StructType.fromJson(json.loads(source.declared))
+    return schema
 
 
 def address(path: str) -> str:

@@ -15,7 +15,10 @@ from predtrace.frontends.spark.sources import read_relation
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
 from predtrace.frontends.spark.tree import Node
 from predtrace.frontends.spark.variables import BROUGHT
+from predtrace.jobs.declared import has_field_ids
 from pushdown import operators as ops
+
+_BY_IDS = "spark.sql.parquet.fieldId.read.enabled"
 
 
 @translates("LogicalRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation", to="Scan")
@@ -24,6 +27,7 @@ def _scan_of_files(translation: Translation, prepared: Prepared) -> Translated:
     attributes = node.expressions("output")
     leaf = translation.leaves.take_of(attributes)
     relation = read_relation(node, leaf)
+    _check_ids(translation, node, relation)
     names = [attribute.name for attribute in attributes]
     if "_metadata" in names:
         raise UnsupportedOperatorError(
@@ -31,6 +35,16 @@ def _scan_of_files(translation: Translation, prepared: Prepared) -> Translated:
             f"leave it out{place(node.handle)}"
         )
     return _scan(translation, node, leaf, relation, names)
+
+
+def _check_ids(translation: Translation, node: Node, relation: Relation) -> None:
+    """Refuse columns that are found by id: Spark's own filters on such files lose rows."""
+    by_ids = translation.settings.conf.get(_BY_IDS) == "true" and relation.format == "parquet"
+    if by_ids and has_field_ids(str(node.handle.schema().json())):
+        raise UnsupportedOperatorError(
+            f"{relation.names[0]} is read by field ids ({_BY_IDS}=true), and Spark loses rows when "
+            f"it filters such files: read it by names, or write it to Parquet{place(node.handle)}"
+        )
 
 
 @translates(*BROUGHT, to="Scan")

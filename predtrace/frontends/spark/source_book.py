@@ -20,7 +20,8 @@ from symbolic.types import DataType
 class Relation:
     """What a leaf reads, before the snapshot of its files is taken.
 
-    `names` are names for it, from short to long. Rows that the program itself brought are `rows`,
+    `names` are names for it, from short to long; `declared` are facts of its schema (see
+    `predtrace.jobs.declared`). Rows that the program itself brought are `rows`,
     an identity in this process; they may have no name. `repeats` says whether reading them again
     gives the same.
     """
@@ -30,6 +31,7 @@ class Relation:
     roots: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     partition_columns: tuple[str, ...] = ()
+    declared: str = ""
     rows: tuple[str, int] | None = None
     repeats: bool = True
 
@@ -171,6 +173,7 @@ def _source(name: str, entry: _Entry) -> Source:
         ),
         options=dict(relation.options),
         partition_columns=relation.partition_columns,
+        declared=relation.declared,
         kept=relation.rows is not None,
     )
 

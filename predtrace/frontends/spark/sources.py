@@ -20,6 +20,7 @@ from predtrace.frontends.spark.catalyst import (
 from predtrace.frontends.spark.leaves import Leaf
 from predtrace.frontends.spark.source_book import Relation
 from predtrace.frontends.spark.tree import Node
+from predtrace.jobs.declared import declared_facts
 from predtrace.jobs.model import SourceFile
 
 FILE_FORMATS = {
@@ -68,6 +69,7 @@ def _version_1(node: Node, leaf: Leaf) -> Relation:
         roots=_roots(relation.location(), given, partition_columns),
         options=_options(relation.options()),
         partition_columns=partition_columns,
+        declared=declared_facts(str(relation.schema().json())),
     )
 
 
@@ -82,6 +84,7 @@ def _version_2(node: Node, leaf: Leaf) -> Relation:
         roots=_roots(table.fileIndex(), given, partition_columns),
         options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
         partition_columns=partition_columns,
+        declared=declared_facts(str(table.schema().json())),
     )
 
 
