@@ -22,7 +22,7 @@ AGGREGATE = "aggregate"
 _FILES = "it reads files"
 _JAVA = "it calls any method of Java"
 _RANDOM = "it draws random numbers"
-_WINDOWS = "time windows (window, session_window) are not traced yet; group by date_trunc"
+_WINDOWS = "the analyzer writes time windows with other functions"
 _OF_THE_RUN = "it tells about the run, which another one need not repeat"
 _CONSTANT = """
     curdate current_catalog current_database current_date current_path current_schema current_time
@@ -31,6 +31,8 @@ _CONSTANT = """
 """
 FOLDED = frozenset(_CONSTANT.split())
 """Functions without arguments that are one value in the whole run: it stands in the job."""
+TIME_WINDOWS = frozenset({"window", "session_window", "window_time"})
+"""Functions that the analyzer replaces by functions of microseconds."""
 _PLACES = """
     input_file_name input_file_block_length input_file_block_start
     monotonically_increasing_id spark_partition_id
@@ -41,7 +43,7 @@ NEVER: Mapping[str, str] = {
     "schema_of_avro": _FILES,
     "aes_encrypt": _RANDOM,
     **dict.fromkeys((f"kll_sketch_merge_{of}" for of in ("bigint", "float", "double")), _RANDOM),
-    **dict.fromkeys(("window", "session_window", "window_time"), _WINDOWS),
+    **dict.fromkeys(TIME_WINDOWS, _WINDOWS),
     **dict.fromkeys((*FOLDED, *_PLACES.split()), _OF_THE_RUN),
     **dict.fromkeys(("rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"), _RANDOM),
 }

@@ -22,7 +22,7 @@ from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs import builtins as page
-from predtrace.jobs.builtins import AGGREGATE, FOLDED, NEVER, SCALAR, Builtin
+from predtrace.jobs.builtins import AGGREGATE, FOLDED, NEVER, SCALAR, TIME_WINDOWS, Builtin
 from predtrace.jobs.settings import read_settings
 from symbolic.expr import Call, Column, Expr, walk
 from symbolic.functions import AGGREGATES, is_carried
@@ -130,7 +130,7 @@ def _analyzed(session: SparkSession, text: str) -> Any:
 
 def _support(session: SparkSession, name: str, found: str, examples: Iterable[str]) -> str:
     """What becomes of a scalar function: ``own``, ``carried`` or ``refused: …``."""
-    if name in FOLDED:
+    if name in FOLDED or name in TIME_WINDOWS:
         return OWN
     if name in NEVER:
         return f"{REFUSED}: {NEVER[name]}"

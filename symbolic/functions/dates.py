@@ -41,6 +41,8 @@ ROWS = (
     _spark("parse_timestamp", None, _PROPAGATES, "timestamp from text by a Java pattern"),
     _spark("from_unix_time", None, _PROPAGATES, "text of an epoch second by a Java pattern"),
     _spark("unix_time", LONG, _PROPAGATES, "epoch second of a time or of text by a Java pattern"),
+    _spark("unix_micros", LONG, _PROPAGATES_ONLY, "microseconds since 1970, zoned or not"),
+    _spark("timestamp_micros", None, _PROPAGATES_ONLY, "timestamp of microseconds since 1970"),
     _spark("make_date", DATE, _PROPAGATES, "date of year, month and day"),
 )
 """All are Spark's, and uninterpreted."""

@@ -213,6 +213,8 @@ TEMPLATES: dict[str, str] = {
     "from_unix_time": "from_unixtime({i64}); from_unixtime({i32}, 'yyyy-MM-dd HH:mm:ss')",
     "unix_time": "unix_timestamp({time}); unix_timestamp({when}, 'yyyy-MM-dd')"
     "; to_unix_timestamp({ts})",
+    "unix_micros": "unix_micros({ts})",
+    "timestamp_micros": "timestamp_micros({integer})",
     "make_date": "make_date({i32}, 2, 29); make_date(2021, {i8}, {i8}); make_date({i16}, 1, 1)",
     "get_field": "{st}.a; {st}.b",
     "get_item": "{array}[0]; {array}[{i8}]; {mp}['a']; {mp}[{text}]; try_element_at({mp}, 'b')"

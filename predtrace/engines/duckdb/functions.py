@@ -152,6 +152,8 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "parse_timestamp": Refused(_JAVA),
     "from_unix_time": Refused(_JAVA),
     "unix_time": Refused(_JAVA),
+    "unix_micros": Refused(_UNPROVEN),
+    "timestamp_micros": Refused(_UNPROVEN),
     "make_date": Refused(_UNPROVEN),
     "get_field": Refused(_NESTED),
     "get_item": Refused(_NESTED),

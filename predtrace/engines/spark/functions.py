@@ -144,6 +144,8 @@ SPARK: Mapping[str, SparkFunction] = {
     "parse_timestamp": may_fail(spell.parse_timestamp),
     "from_unix_time": may_fail("from_unixtime"),
     "unix_time": may_fail("unix_timestamp"),
+    "unix_micros": never_fails(spell.unix_micros),
+    "timestamp_micros": never_fails(spell.timestamp_micros),
     "make_date": may_fail("make_date"),
     "get_field": never_fails(spell.field),
     "get_item": never_fails(spell.item),

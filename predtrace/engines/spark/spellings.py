@@ -108,6 +108,28 @@ def parse_timestamp(call: Call, args: Args) -> exp.Expr:
     return named("to_timestamp_ltz" if zoned else "to_timestamp_ntz", *args)
 
 
+def unix_micros(call: Call, args: Args) -> exp.Expr:
+    """Microseconds since 1970: of a timestamp without zone, as if it were in UTC."""
+    given = call.args[0].type
+    if isinstance(given, Timestamp) and given.zoned:
+        return named("unix_micros", *args)
+    # No function of Spark takes it without a zone, except as text.
+    text = exp.Cast(this=args[0], to=exp.DataType.build("text", dialect="spark"))
+    zoned = exp.Cast(
+        this=named("concat", text, exp.Literal.string("Z")), to=sql_type(Timestamp(), "spark")
+    )
+    return named("unix_micros", zoned)
+
+
+def timestamp_micros(call: Call, args: Args) -> exp.Expr:
+    """The timestamp of microseconds since 1970, zoned or not as the call's type is."""
+    if isinstance(call.type, Timestamp) and call.type.zoned:
+        return named("timestamp_micros", *args)
+    text = exp.Literal.string("1970-01-01 00:00:00")
+    epoch = exp.Cast(this=text, to=sql_type(Timestamp(zoned=False), "spark"))
+    return named("timestampadd", exp.var("MICROSECOND"), *args, epoch)
+
+
 def unscaled(call: Call, args: Args) -> exp.Expr:
     """A decimal's digits as a whole number."""
     argument = call.args[0].type

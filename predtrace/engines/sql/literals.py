@@ -24,6 +24,7 @@ from symbolic.types import (
     Integer,
     Map,
     Null,
+    Opaque,
     Record,
     String,
     Timestamp,
@@ -78,6 +79,8 @@ def _type_text(data_type: DataType, dialect: str) -> str:
             return "INTERVAL YEAR TO MONTH"
         case DayTimeInterval() if dialect == "spark":
             return "INTERVAL DAY TO SECOND"
+        case Opaque("interval") if dialect == "spark":
+            return "INTERVAL"
         case _ if (name := _PLAIN[dialect].get(type(data_type))) is not None:
             return name
         case _:

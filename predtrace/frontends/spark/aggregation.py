@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from predtrace.frontends.spark.aggregates import aggregate_call
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of
 from predtrace.frontends.spark.expressions import ExpressionReader, refers_outside
+from predtrace.frontends.spark.session_windows import refuse_merging
 from predtrace.frontends.spark.translation import (
     Build,
     Prepared,
@@ -65,7 +66,9 @@ def translate_aggregate(translation: Translation, prepared: Prepared) -> Transla
     split = _Split(translation, prepared, reader)
     results = prepared.many("aggregateExpressions")
     names = _direct_names(results)
-    for key in prepared.many("groupingExpressions"):
+    keys = prepared.many("groupingExpressions")
+    refuse_merging(prepared.node, (key.handle for key in keys if _is_struct(key)))
+    for key in keys:
         _add_key(split, key, names)
     for result in results:
         _find_uses(split, result, names)
@@ -82,6 +85,10 @@ def translate_aggregate(translation: Translation, prepared: Prepared) -> Transla
     if plain is not None:
         return _one_node(translation, prepared, _named_by(results, group_by))
     return _two_nodes(split, group_by, results)
+
+
+def _is_struct(key: Node) -> bool:
+    return key.cls == "Alias" or isinstance(key.fields.get("dataType"), dict)
 
 
 def _direct_names(results: Sequence[Node]) -> dict[Node, Node]:

@@ -153,6 +153,8 @@ SCALAR: dict[str, CatalystClass] = {
     "ArrayPosition": _plain("array_position"),
     "ToUnixTimestamp": _plain("unix_time"),
     "UnixTimestamp": _plain("unix_time"),
+    "UnixMicros": _plain("unix_micros"),
+    "MicrosToTimestamp": _plain("timestamp_micros"),
 }
 """Scalar expression classes whose children are the function's arguments."""
 
@@ -200,8 +202,6 @@ WINDOW: dict[str, str] = {
 
 UNSUPPORTED: dict[str, str] = {
     "PivotFirst": "pivots are not traced yet; write an aggregate with FILTER for each value",
-    "PreciseTimestampConversion": "time windows (window, session_window) are not traced yet; "
-    "group by date_trunc",
     "ScalaUDF": "user functions of the JVM are opaque so far; use SQL functions",
     "WindowExpression": "windows stand beside other columns; compute it in a subquery of FROM",
     "Explode": "row generators are not traced yet",

@@ -6,6 +6,7 @@ from predtrace.frontends.spark.aggregation import translate_aggregate
 from predtrace.frontends.spark.catalyst import origin_of
 from predtrace.frontends.spark.pass_through import build_of, finish
 from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.session_windows import refuse_merging, structs
 from predtrace.frontends.spark.sort_keys import sort_key
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation, assign
 from pushdown import operators as ops
@@ -53,6 +54,7 @@ def _aggregate(translation: Translation, prepared: Prepared) -> Translated:
 @translates("Distinct", to="Distinct")
 def _distinct(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
+    refuse_merging(prepared.node, structs(prepared.node, (c for _, c in below.output)))
     operator = ops.Distinct(
         id=translation.next_node, input=below.node, origin=origin_of(prepared.node.handle)
     )
@@ -66,6 +68,7 @@ def _distinct(translation: Translation, prepared: Prepared) -> Translated:
 )
 def _deduplicate(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
+    refuse_merging(prepared.node, (key.handle for key in prepared.many("keys")))
     keys = {key.expr_id for key in prepared.many("keys")}
     if keys >= {expr_id for expr_id, _ in below.output}:
         return _distinct(translation, prepared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from predtrace.frontends.spark.catalyst import items, origin_of
 from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.session_windows import refuse_merging, structs
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
 from pushdown import operators as ops
 from symbolic.expr import Column
@@ -25,6 +26,7 @@ def _union(translation: Translation, prepared: Prepared) -> Translated:
 @translates("Intersect", "Except", to="Intersect, Except")
 def _intersect_or_except(translation: Translation, prepared: Prepared) -> Translated:
     left, right = prepared.inputs
+    refuse_merging(prepared.node, structs(prepared.node, (c for _, c in left.output)))
     make = ops.Intersect if prepared.node.cls == "Intersect" else ops.Except
     operator = make(
         id=translation.next_node,

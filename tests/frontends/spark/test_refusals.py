@@ -29,7 +29,6 @@ UNSUPPORTED = {
     "SELECT id FROM range(0, 9223372036854775807, 2305843009213693952)": "Range.*64 bits",
     "SELECT arrays_zip(array(v), array(k)) FROM t": "ArraysZip.*becomes another expression",
     "SELECT aes_encrypt(g, '0000111122223333') FROM t": "AesEncrypt.*draws random numbers",
-    "SELECT window(CAST(k AS TIMESTAMP), '1 day') FROM t": "PreciseTimestampConversion",
     "SELECT g, (SELECT max(w) FROM u) AS top FROM t GROUP BY g": "beside the keys and aggregates",
     "SELECT (SELECT max(w) FROM u) AS top, count(*) FROM t GROUP BY top": "subquery in GROUP BY",
     "SELECT (SELECT max(w) FROM u WHERE u.k = t.k) AS z FROM t GROUP BY z": "subquery in GROUP BY",

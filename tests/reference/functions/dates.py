@@ -122,7 +122,26 @@ def _make_date(year: int, month: int, day: int) -> dt.date | None:
         return None
 
 
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def _unix_micros(expr: Call, settings: Settings) -> Callable[..., Any]:
+    def apply(time: dt.datetime) -> int:
+        since = _EPOCH if time.tzinfo is None else _EPOCH.replace(tzinfo=dt.UTC)
+        return (time - since) // dt.timedelta(microseconds=1)
+
+    return apply
+
+
+def _timestamp_micros(expr: Call, settings: Settings) -> Callable[..., Any]:
+    zoned = isinstance(expr.type, Timestamp) and expr.type.zoned
+    since = _EPOCH.replace(tzinfo=dt.UTC) if zoned else _EPOCH
+    return lambda micros: since + dt.timedelta(microseconds=micros)
+
+
 DATES: dict[str, Builder] = {
+    "unix_micros": _unix_micros,
+    "timestamp_micros": _timestamp_micros,
     "year": _field(lambda value: value.year),
     "quarter": _field(lambda value: (value.month + 2) // 3),
     "month": _field(lambda value: value.month),

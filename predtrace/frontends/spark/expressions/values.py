@@ -15,6 +15,8 @@ from predtrace.frontends.spark.tree import Node
 from symbolic import types as t
 from symbolic.expr import Call, Expr, Literal
 
+_INTERVAL = t.Opaque("interval")
+
 
 @reads("AttributeReference", function=None, says="column")
 def _column(reader: ExpressionReader, node: Node) -> Expr:
@@ -30,6 +32,9 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
 @reads("Literal", function="make_array", says="literal; make_array for arrays")
 def _literal(_: ExpressionReader, node: Node) -> Expr:
     kind = value_type(node, node.fields["dataType"])
+    if kind == _INTERVAL and node.fields.get("value") is not None:
+        # Months, days and microseconds, written apart: their text means them again.
+        return Call("cast", (Literal(str(node.fields["value"]), t.STRING),), kind, nullable=False)
     return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
 
 
@@ -46,6 +51,21 @@ def _version(reader: ExpressionReader, node: Node) -> Expr:
 @reads("Alias", function=None, says="its expression")
 def _alias(reader: ExpressionReader, node: Node) -> Expr:
     return reader.read(node.children[0])
+
+
+@reads(
+    "PreciseTimestampConversion",
+    function=None,
+    says="unix_micros, timestamp_micros; nothing where one follows the other",
+)
+def _in_micros(reader: ExpressionReader, node: Node) -> Expr:
+    """A time window's computations are on microseconds."""
+    (child,) = node.children
+    kind = value_type(node, node.fields["toType"])
+    if child.cls == node.cls and value_type(child, child.fields["fromType"]) == kind:
+        return reader.read(child.children[0])
+    function = "unix_micros" if isinstance(kind, t.Integer) else "timestamp_micros"
+    return reader.asked(node, function, reader.arguments(node))
 
 
 @reads("Cast", function="cast")
