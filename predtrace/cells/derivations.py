@@ -33,6 +33,7 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     OneRow,
+    Opaque,
     Operator,
     OuterJoin,
     RowTransform,
@@ -297,6 +298,7 @@ MADE_OF_SEVERAL: Mapping[type[Operator], str] = {
     Intersect: "a row stands for equal rows of both inputs",
     Except: "whether it passes a row on depends on how many are equal to it",
     Window: "it gives a row values of other rows",
+    Opaque: "nobody knows which rows its program made a row of",
 }
 """Operators that do not pass rows on one by one, and why."""
 

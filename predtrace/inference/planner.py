@@ -14,7 +14,7 @@ from predtrace.inference.unpaired import with_unpaired_rows
 from predtrace.inference.zeros import with_blurred_zeros
 from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Operator, Scan
+from pushdown.operators import Scan, kind_of
 from pushdown.readings import MINIMAL
 from pushdown.rules import LEAVES
 from symbolic.expr import TRUE, Column, disjunction
@@ -145,7 +145,7 @@ class _Inference:
     def _weakened(self, node: int, asked: Sequence[Asked]) -> Asked:
         """One predicate that selects all rows that are asked for."""
         lost = (
-            f"operator {node} ({_name(self._graph[node])}): its consumers ask for its rows by "
+            f"operator {node} ({kind_of(self._graph[node])}): its consumers ask for its rows by "
             "more predicates than are kept apart"
         )
         (binding, *others) = {one.binding for one in asked}
@@ -243,7 +243,7 @@ class _Inference:
         return _Region(node, found, stored=True)
 
     def _why(self, choice: Choice, failing: int) -> str:
-        operator = _name(self._graph[failing])
+        operator = kind_of(self._graph[failing])
         place = (
             "its output is stored"
             if choice.node == failing
@@ -272,7 +272,7 @@ class _Inference:
     def _losses(self, visit: Visit) -> dict[tuple[int | None, int], str]:
         """The reasons why an operator loses precision, by the edges to its inputs."""
         assert visit.pushed is not None
-        reason = f"operator {visit.node} ({_name(self._graph[visit.node])}): "
+        reason = f"operator {visit.node} ({kind_of(self._graph[visit.node])}): "
         inputs = zip(self._graph.inputs(visit.node), visit.pushed.precise, strict=True)
         return {
             (visit.node, child): reason + _verdict_reason(visit)
@@ -283,10 +283,6 @@ class _Inference:
 
 def _witnessed(asked: Asked) -> bool:
     return asked.witnessed
-
-
-def _name(operator: Operator) -> str:
-    return type(operator).__name__.rstrip("_")
 
 
 def _incomparable(node: int, columns: Sequence[Column]) -> str:

@@ -19,7 +19,7 @@ from predtrace.inference.plan import Restriction, ValueSet
 from predtrace.jobs.model import Job
 from predtrace.lineage.requests import scan_request
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Scan
+from pushdown.operators import Scan, kind_of
 from symbolic.expr import Column, Expr, column_ids
 
 
@@ -152,7 +152,7 @@ def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
     from predtrace.inference.repeating import unrepeatable
 
     for operator in unrepeatable(graph, node, for_sure=True):
-        name = type(operator).__name__
+        name = kind_of(operator)
         where = f" ({operator.origin.text})" if operator.origin else ""
         raise NonDeterministicError(
             f"the job has not stored what operator {operator.id}, {name}{where}, gave, and "

@@ -28,8 +28,9 @@ from predtrace.frontends.spark import (
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
 from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
+from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.operators import Operator
-from pushdown.rules import LEAVES, RULES, UNSUPPORTED
+from pushdown.rules import LEAVES, RULES, UNDEFINED, UNSUPPORTED
 from symbolic.functions import (
     AGGREGATES,
     COMBINES,
@@ -101,7 +102,8 @@ def _operators() -> list[str]:
     for operator in get_args(Operator):
         name = operator.__name__.rstrip("_")
         if operator in RULES:
-            rows.append((name, "traced", "precise", RULES[operator].lineage))
+            label = SUPERSET if operator in UNDEFINED else PRECISE
+            rows.append((name, "traced", label, RULES[operator].lineage))
         elif operator in LEAVES:
             rows.append((name, "traced", "precise", LEAVES[operator]))
         else:

@@ -13,6 +13,7 @@ from pushdown.operators.duplicates import DropDuplicates
 from pushdown.operators.expansion import Expand
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
+from pushdown.operators.opaque import Opaque
 from pushdown.operators.order import Limit, Sample, Sort, SortKey
 from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.operators.sets import Except, Intersect, Union_
@@ -42,13 +43,19 @@ Operator = Union[
     Limit,
     Sample,
     Window,
+    Opaque,
 ]
 
+
+def kind_of(operator: Operator) -> str:
+    """An operator's kind in a word, for people; of a program, its name."""
+    return operator.name if isinstance(operator, Opaque) else type(operator).__name__.rstrip("_")
+
+
 __all__ = [
-    "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound",
-    "Distinct", "DropDuplicates", "Except", "Expand", "Filter", "Frame", "GroupBy", "InnerJoin",
-    "Intersect", "Limit", "MarkJoin", "OneRow", "Operator", "OperatorBase", "Origin", "OuterJoin",
-    "Repeats",
+    "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "DropDuplicates",
+    "Except", "Expand", "Filter", "Frame", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
+    "OneRow", "Opaque", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
-    "Window", "WindowFunction",
+    "Window", "WindowFunction", "kind_of",
 ]  # fmt: skip

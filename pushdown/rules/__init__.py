@@ -7,12 +7,13 @@ in that module's `RULES`; an operator that cannot be supported gets its reason i
 
 from __future__ import annotations
 
-from pushdown.operators import OneRow, OperatorBase, Scan
+from pushdown.operators import OneRow, Opaque, OperatorBase, Scan
 from pushdown.rules import (
     duplicates,
     expansion,
     groups,
     joins,
+    opaque,
     order,
     rows,
     sets,
@@ -31,8 +32,12 @@ RULES: dict[type[OperatorBase], Rule] = {
     **groups.RULES,
     **sets.RULES,
     **windows.RULES,
+    **opaque.RULES,
 }
 """The rule of every operator class that has inputs."""
+
+UNDEFINED: frozenset[type[OperatorBase]] = frozenset({Opaque})
+"""Operators whose lineage is not defined: answers through them are supersets."""
 
 LEAVES: dict[type[OperatorBase], str] = {
     Scan: "the source rows that the predicate selects",

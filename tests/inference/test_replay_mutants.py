@@ -33,6 +33,7 @@ from pushdown.operators import (
     Intersect,
     Limit,
     MarkJoin,
+    Opaque,
     Operator,
     OuterJoin,
     RowTransform,
@@ -116,6 +117,7 @@ CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     DropDuplicates: lambda: of(LEFT, DropDuplicates(id=1, input=0, keys=(K,))),
     Limit: lambda: of(LEFT, Limit(id=1, input=0, count=1)),
     Sample: lambda: of(LEFT, DRAWN),
+    Opaque: lambda: of(LEFT, Opaque(id=1, inputs=(0,), name="program", columns=(OUT, OUT2))),
     GroupBy: lambda: of(LEFT, most(K)),
     InnerJoin: lambda: of(LEFT, RIGHT, InnerJoin(id=2, **SIDES)),
     OuterJoin: lambda: of(LEFT, RIGHT, OuterJoin(id=2, **SIDES, kind="left")),
@@ -189,6 +191,16 @@ def itself_alone(rule: Rule) -> Rule:
     return msgspec.structs.replace(rule, influence=same_rows, propose_sufficient=rule.propose)
 
 
+def selected_nothing(rule: Rule) -> Rule:
+    """No row has a say."""
+    said = without_lineage(0)(rule.influence or rule.meaning)
+
+    def propose(operator: Any, above: Any, context: Any) -> Any:
+        return tuple((FALSE,) for _ in context.inputs)
+
+    return msgspec.structs.replace(rule, influence=said, propose_sufficient=propose)
+
+
 def selected_alone(rule: Rule) -> Rule:
     """Of a subquery's inner side the values that are looked up have a say."""
 
@@ -231,6 +243,7 @@ SAY: dict[str, tuple[type[Operator], Callable[[Rule], Rule]]] = {
     "the other rows under a limit": (Limit, itself_alone),
     "the rows that were not kept of a key": (DropDuplicates, lineage_alone),
     "the other rows of a key": (DropDuplicates, itself_alone),
+    "the rows that a program reads": (Opaque, selected_nothing),
     "the rows that a sample might have drawn": (Sample, lineage_alone),
     "the other rows under a sample": (Sample, itself_alone),
     "the rows before one whose rank nothing reads": (Window, lineage_alone),

@@ -12,7 +12,21 @@ from pushdown.rules.base import Context
 from pushdown.verify import SolverQuestion, lift
 from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, render
 from symbolic.solver import Verdict
-from tests.pushdown.test_rules import ONE, ROLLUP, TWO, UNIQUE, A, B, C, D, X, Y, group, join
+from tests.pushdown.test_rules import (
+    ONE,
+    PROGRAM,
+    ROLLUP,
+    TWO,
+    UNIQUE,
+    A,
+    B,
+    C,
+    D,
+    X,
+    Y,
+    group,
+    join,
+)
 from tests.pushdown.test_sufficient_rules import (
     ABC,
     ANTI,
@@ -56,6 +70,7 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
+    "program: nothing": (PROGRAM, BOTH, TWO, "TRUE"),
     "duplicates": (UNIQUE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "distinct": (DISTINCT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "window: of the columns passed on": (window("rank"), (KNOWN_A,), ABC, f"(a) {IN_1}"),
@@ -114,6 +129,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
     "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
     "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),
+    "program: of a column": (PROGRAM, BOTH, TWO, about(X, A)),
     "duplicates: of another column": (UNIQUE, (KNOWN_A,), ONE, about(B, A)),
     "distinct: of another column": (DISTINCT, (KNOWN_A,), ONE, about(B, A)),
     "window: of its value": (window("max"), (KNOWN_C,), ABC, about(X, C)),

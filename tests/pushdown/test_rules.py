@@ -23,6 +23,7 @@ from pushdown.operators import (
     Intersect,
     Limit,
     MarkJoin,
+    Opaque,
     Operator,
     OuterJoin,
     RowTransform,
@@ -39,7 +40,7 @@ from pushdown.readings import MINIMAL, WHOLE
 from pushdown.rules import LEAVES, RULES, UNSUPPORTED
 from pushdown.rules.base import Context
 from pushdown.verify import push
-from symbolic.expr import TRUE, Column, Expr, Literal, Param, call, conjunction, render, same
+from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, Param, call, conjunction, render, same
 from symbolic.types import BOOLEAN, DOUBLE, INTEGER, LONG, STRING
 
 A = Column(1, "a", LONG)
@@ -81,6 +82,7 @@ ROLLUP = Expand(
 )
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
+PROGRAM = Opaque(id=0, inputs=(1, 2), name="program", columns=(X, Y))
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
 
@@ -265,6 +267,8 @@ CASES: dict[str, Case] = {
         ["TRUE"],
         [False],
     ),
+    "program, whole row": (PROGRAM, pin(X, Y), TWO, ["TRUE", "TRUE"], [False, False]),
+    "program, nothing": (PROGRAM, FALSE, TWO, ["FALSE", "FALSE"], [True, True]),
     "distinct": (Distinct(id=0, input=1), pin(A), ONE, ["a <=> :a"], [True]),
     "distinct, a function of a float": (
         Distinct(id=0, input=1),

@@ -59,6 +59,7 @@ from tests.pushdown.test_rules import (
     A_IS_C,
     LEFT,
     ONE,
+    PROGRAM,
     ROLLUP,
     SET,
     TWO,
@@ -168,6 +169,7 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
     "sort": (SORT, pin(B), ONE, ["b <=> :b"]),
     "limit: all rows decide which ones are taken": (LIMIT, pin(A, B), ONE, ["TRUE"]),
     "sample: all rows decide which ones are drawn": (SAMPLE, pin(A, B), ONE, ["TRUE"]),
+    "program: all rows": (PROGRAM, pin(X), TWO, ["TRUE", "TRUE"]),
     "duplicates: their keys alone": (UNIQUE, pin(A, B), ONE, ["a <=> :a"]),
     "duplicates, the other columns": (UNIQUE, pin(B), ONE, ["TRUE"]),
     "duplicates, a function of a float": (
@@ -291,6 +293,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     "sort: another column": (SORT, pin(B), ONE, 0, pin(A)),
     "limit: the lineage": (LIMIT, pin(A, B), ONE, 0, pin(A, B)),
     "sample: the lineage": (SAMPLE, pin(A, B), ONE, 0, pin(A, B)),
+    "program: the lineage": (PROGRAM, pin(X), TWO, 0, pin(A)),
     "duplicates: the lineage": (UNIQUE, pin(A, B), ONE, 0, pin(A, B)),
     "duplicates: another column": (UNIQUE, pin(B), ONE, 0, pin(B)),
     "distinct: another column": (DISTINCT, pin(A), ONE, 0, pin(A, B)),

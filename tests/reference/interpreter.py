@@ -27,6 +27,7 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     OneRow,
+    Opaque,
     OuterJoin,
     RowTransform,
     Sample,
@@ -38,6 +39,7 @@ from pushdown.operators import (
     Window,
 )
 from symbolic.expr import Column, Expr
+from symbolic.types import DOUBLE, INTEGER, LONG, STRING, DataType
 from tests.reference.aggregates import ATTAINED, attaining, compile_aggregate
 from tests.reference.expressions import compile_expr
 from tests.reference.functions import Settings
@@ -323,6 +325,13 @@ class Run:
             self.ambiguous.add(operator.id)
         return Relation(self.graph.output(operator.id), rows, provenances)
 
+    def opaque(self, operator: Opaque, *sources: Relation) -> Relation:
+        """A few rows with values that depend on how many rows there are, made of all of them."""
+        count = sum(len(source.rows) for source in sources)
+        row = tuple(_some_value(column.type, count) for column in operator.columns)
+        everything = union(each for source in sources for each in source.provenances)
+        return Relation(operator.columns, [row] * (count % 3), [everything] * (count % 3))
+
     def _chosen(self, operator: Limit | DropDuplicates, source: Relation, size: int) -> Relation:
         rows = [tuple(row) for row in self.chosen[operator.id]]
         available = Counter(map(row_key, source.rows))
@@ -330,6 +339,10 @@ class Run:
             raise ValueError(f"operator {operator.id} cannot have kept the chosen rows")
         places = {row_key(row): index for index, row in enumerate(source.rows)}
         return picked(source, [places[row_key(row)] for row in rows])
+
+
+def _some_value(kind: DataType, count: int) -> Any:
+    return {LONG: count, INTEGER: count, STRING: str(count), DOUBLE: float(count)}.get(kind)
 
 
 EVALUATORS: dict[type, Any] = {
@@ -354,5 +367,6 @@ EVALUATORS: dict[type, Any] = {
     Limit: Run.limit,
     Sample: Run.sample,
     Window: Run.window,
+    Opaque: Run.opaque,
 }
 """How each operator is run."""

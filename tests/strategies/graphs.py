@@ -25,6 +25,7 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     OneRow,
+    Opaque,
     Operator,
     OperatorBase,
     OuterJoin,
@@ -304,6 +305,14 @@ def _sample(build: GraphBuilder, budget: int) -> Node:
     )  # fmt: skip
 
 
+def _opaque(build: GraphBuilder, budget: int) -> Node:
+    """A program over one or two tables."""
+    tables = [build.relation(budget // 2) for _ in range(one_of(build.draw, (1, 1, 2)))]
+    columns = tuple(build.named(one_of(build.draw, COLUMN_TYPES)) for _ in range(2))
+    inputs = tuple(table.id for table in tables)
+    return build.add(Opaque, *tables, inputs=inputs, name="program", columns=columns)
+
+
 def _top_k(build: GraphBuilder, budget: int) -> Node:
     source = _sort(build, max(budget - 1, 0))
     count = one_of(build.draw, (1, 2, 3))
@@ -413,11 +422,13 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "sample": (_sample, Sample),
     "expand": (_expand, Expand),
     "grouping_sets": (_grouping_sets, Expand),
+    "opaque": (_opaque, Opaque),
 }
 """Kind of part to how it is drawn, and the operator that it is there for."""
 DRAWN = frozenset({Scan, *(operator for _, operator in _KINDS.values())})
 _ON_REQUEST = {
     "sample": "an engine draws other rows than the reference",
+    "opaque": "no engine runs a program again",
     "duplicates": "an engine may keep other rows than the reference",
 }
 """Kinds that are drawn only if they are asked for, and why."""

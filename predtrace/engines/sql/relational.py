@@ -28,6 +28,7 @@ from pushdown.operators import (
     Intersect,
     Limit,
     OneRow,
+    Opaque,
     Operator,
     RowTransform,
     Sample,
@@ -115,6 +116,14 @@ def _sample(plan: Planner, operator: Sample) -> Block:
     """Rows are drawn only once: requests to draw again are refused before they come here."""
     raise NonDeterministicError(
         f"operator {operator.id}, Sample, would draw other rows; the job has to have stored them"
+    )
+
+
+def _opaque(plan: Planner, operator: Opaque) -> Block:
+    """Programs run only once: requests to run them again are refused before they come here."""
+    raise NonDeterministicError(
+        f"operator {operator.id}, {operator.name}, is a program that no question runs again; the "
+        "job has to have stored its rows"
     )
 
 
@@ -256,5 +265,6 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Limit: _limit,
     Sample: _sample,
     Window: window,
+    Opaque: _opaque,
 }
 """Operator class: the builder of its query."""

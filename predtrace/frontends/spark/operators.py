@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from predtrace.errors import NonDeterministicError, PredTraceError, UnsupportedOperatorError
-from predtrace.frontends.spark import expansion, joins, rows, scans, set_operations
+from predtrace.frontends.spark import expansion, joins, opaque, rows, scans, set_operations
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
 from predtrace.frontends.spark.registry import BECOMES, TRANSLATORS
@@ -25,10 +25,6 @@ UNSUPPORTED: dict[str, str] = {
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
     "DomainJoin": "this correlated subquery needs a join with its outer rows; write it as a join",
     "AsOfJoin": f"as-of joins are {_NOT_YET}",
-    "MapInPandas": f"Python functions over tables are {_NOT_YET}",
-    "MapInArrow": f"Python functions over tables are {_NOT_YET}",
-    "FlatMapGroupsInPandas": f"Python functions over groups are {_NOT_YET}",
-    "FlatMapCoGroupsInPandas": f"Python functions over groups are {_NOT_YET}",
     "BatchEvalPython": f"Python functions are {_NOT_YET}",
     "ArrowEvalPython": f"Python functions are {_NOT_YET}",
     "MapElements": f"functions over JVM objects are {_NOT_YET}",
@@ -101,4 +97,4 @@ def _refusal(node: Node) -> PredTraceError:
 
 __all__ = ["BECOMES", "NON_DETERMINISTIC", "TRANSLATORS", "UNSUPPORTED", "translate"]
 # Importing these modules fills the registry.
-_FAMILIES = (expansion, joins, rows, scans, set_operations)
+_FAMILIES = (expansion, joins, opaque, rows, scans, set_operations)

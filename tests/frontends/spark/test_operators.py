@@ -17,6 +17,9 @@ Read = Callable[[str], SparkPipeline]
 SHAPES = {
     "SELECT k FROM t WHERE v > 5": "RowTransform(Filter(t1))",
     "SELECT * FROM t, u WHERE t.k = u.k": "InnerJoin(t1, u1)",
+    "SELECT a FROM (SELECT TRANSFORM(k) USING 'cat' AS (a INT) FROM t)": (
+        "Opaque(RowTransform(t1))"
+    ),
     "SELECT * FROM t CROSS JOIN u": "InnerJoin(t1, u1)",
     "SELECT * FROM t JOIN u USING (k)": "RowTransform(InnerJoin(t1, u1))",
     "SELECT * FROM t NATURAL JOIN u": "RowTransform(InnerJoin(t1, u1))",

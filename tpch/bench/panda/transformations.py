@@ -28,6 +28,7 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     OneRow,
+    Opaque,
     Operator,
     OuterJoin,
     RowTransform,
@@ -65,6 +66,7 @@ REFUSED: dict[type[Operator], str] = {
     Expand: "attributes do not tell by which projection a row was made",
     Limit: "which rows a limit below other operators took is no attribute's matter",
     DropDuplicates: "which of several rows was kept is no attribute's matter",
+    Opaque: "no attribute tells which rows a program read",
     Sample: "which rows a sample drew is no attribute's matter",
     Window: "the rows around a row are no attribute's matter",
 }
