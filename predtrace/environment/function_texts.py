@@ -107,7 +107,7 @@ class _Parts:
                 self.add(part)
         elif isinstance(value, (FunctionType, BuiltinFunctionType, type, ModuleType)):
             name = value.__name__ if isinstance(value, ModuleType) else str(value.__module__)
-            if _is_of_library(name):
+            if is_of_library(name):
                 self.texts.append(f"{name}.{getattr(value, '__qualname__', '')}")
             elif isinstance(value, FunctionType):
                 self._add_function(value)
@@ -133,7 +133,7 @@ class _Parts:
             self.add(value)
 
 
-def _is_of_library(module: str) -> bool:
+def is_of_library(module: str) -> bool:
     """Whether a module belongs to Python or to an installed package."""
     if module.partition(".")[0] in (*sys.stdlib_module_names, *sys.builtin_module_names):
         return module != "__main__"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from predtrace.environment.function_texts import text_of
+from predtrace.environment.function_texts import is_of_library, text_of
 from predtrace.errors import PredTraceError
 from symbolic.functions import PythonFunction
 
@@ -141,10 +141,12 @@ def _is_wrapped(value: Any) -> bool:
 def _digests(function: Function, returns: Any) -> Collection[str]:
     """The digests under which plans may know a function: by its bytes, or by those in a
     broadcast."""
-    from pyspark.serializers import CloudPickleSerializer, pickle_protocol
+    from pyspark import cloudpickle
+    from pyspark.serializers import pickle_protocol
 
     try:
-        data = CloudPickleSerializer().dumps((function, returns))
+        # As PySpark's serializer does, which prints what does not work.
+        data = cloudpickle.dumps((function, returns), pickle_protocol)
     except Exception:
         # Whatever the object's own code raises: it cannot be a function of a pipeline.
         return ()
@@ -155,7 +157,7 @@ def _in_sight(name: str) -> Iterator[Any]:
     """Candidates for a function of this name, the likeliest first.
 
     Callables of the name, and PySpark's objects, in the callers' frames and in modules; PySpark's
-    objects wherever they are; other functions in the callers' frames, since a function may be
+    objects wherever they are; the user's other functions in these frames, since a function may be
     registered under another name.
     """
     around = list(_variables())
@@ -170,7 +172,9 @@ def _in_sight(name: str) -> Iterator[Any]:
             yield content[name]
     yield from _alive()
     for variables in around:
-        yield from (value for value in variables.values() if isinstance(value, FunctionType))
+        for value in variables.values():
+            if isinstance(value, FunctionType) and not is_of_library(value.__module__):
+                yield value
 
 
 def _variables() -> Iterator[dict[str, Any]]:

@@ -154,14 +154,6 @@ def test_metadata_columns_are_refused(spark: SparkSession, data: Path) -> None:
         read_pipeline(frame)
 
 
-def test_python_functions_are_refused(spark: SparkSession, read: Read) -> None:
-    from pyspark.sql.functions import udf
-
-    frame = read("SELECT k FROM t").dataframe
-    with pytest.raises(UnsupportedOperatorError, match="Python functions"):
-        read_pipeline(frame.select(udf(lambda value: value, "int")("k")))
-
-
 def test_another_evaluation_mode_is_refused(spark: SparkSession, read: Read) -> None:
     frames = [spark.sql(f"SELECT {text} FROM t") for text in ("v + 1", "CAST(g AS INT)", "sum(v)")]
     spark.conf.set("spark.sql.ansi.enabled", "false")
