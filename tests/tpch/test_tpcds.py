@@ -60,7 +60,10 @@ def test_constants_that_the_data_hold(folder: Path) -> None:
     beyond = fitted("SELECT g FROM r GROUP BY g HAVING count(k) > 10", database)
     assert beyond is not None
     assert (beyond.exchanged, beyond.left_out) == (0, 1)
-    assert fitted("SELECT g FROM r WHERE k > k + 1", database) is None
+    factor = fitted("SELECT g FROM r WHERE k > k + 1", database)
+    assert factor is not None
+    assert (factor.exchanged, factor.left_out) == (0, 1)
+    assert fitted("SELECT g FROM r, s WHERE r.k = s.v + s.v + s.v + s.v", database) is None
 
 
 def test_what_cannot_both_be_right() -> None:

@@ -34,10 +34,17 @@ def fitted(text: str, database: duckdb.DuckDBPyConnection) -> Fitted | None:
     node = sqlglot.parse_one(text, read="spark")
     if _has_output(node, database):
         return Fitted(text)
-    found = list(_comparisons(node))
-    originals = [each.copy() for each in found]
-    places: list[exp.Expr] = [each.replace(exp.true()) for each in found]
-    if not _has_output(node, database):
+    found: list[exp.Expr] = []
+    originals: list[exp.Expr] = []
+    places: list[exp.Expr] = []
+    # Comparisons of other kinds only where those with constants are not all that stands in the way.
+    for kind in (_with_a_constant, _with_a_factor):
+        found = [each for each in _comparisons(node) if kind(each)]
+        originals += [each.copy() for each in found]
+        places += [each.replace(exp.true()) for each in found]
+        if _has_output(node, database):
+            break
+    else:
         return None
     unfit: list[int] = []
     for number, original in enumerate(originals):
@@ -68,21 +75,29 @@ def _has_output(node: exp.Expr, database: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _comparisons(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The comparisons with constants in WHERE and HAVING."""
+    """The comparisons in WHERE and HAVING, outermost first."""
     for each in list(node.find_all(*_COMPARISONS)):
         inside = each.find_ancestor(exp.Where, exp.Having, exp.Join, exp.Case, exp.Select)
-        if not isinstance(inside, exp.Where | exp.Having) or each.find(exp.Select):
-            continue
-        if len(list(each.find_all(exp.Column))) == 1 and each.find(exp.Literal):
+        if isinstance(inside, exp.Where | exp.Having) and each.root() is node:
             yield each
+
+
+def _with_a_constant(node: exp.Expr) -> bool:
+    """Whether it compares a column or an aggregate with constants."""
+    columns = list(node.find_all(exp.Column))
+    return len(columns) <= 1 and bool(node.find(exp.Literal)) and not node.find(exp.Select)
+
+
+def _with_a_factor(node: exp.Expr) -> bool:
+    """Whether it compares by a constant factor or sum, or with what a subquery gives."""
+    return bool(node.find(exp.Literal, exp.Select)) and not isinstance(node.this, exp.Tuple)
 
 
 def _others(original: exp.Expr, database: duckdb.DuckDBPyConnection) -> Iterator[exp.Expr]:
     """The comparison with constants that its column holds."""
     column = original.find(exp.Column)
-    assert column is not None
-    values = _values(column.name.lower(), database)
-    if not values:
+    values = _values(column.name.lower(), database) if column is not None else ()
+    if not values or not _with_a_constant(original):
         return
     written = [exp.convert(value) for value in values]
     subject = original.this
