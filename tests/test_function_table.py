@@ -19,9 +19,11 @@ import pytest
 from predtrace.engines.duckdb.aggregates import DUCKDB_AGGREGATES
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.functions import DUCKDB
+from predtrace.engines.duckdb.windows import DUCKDB_WINDOWS
 from predtrace.engines.spark.aggregates import SPARK_AGGREGATES
 from predtrace.engines.spark.dialect import SPARK_DIALECT
 from predtrace.engines.spark.functions import SPARK
+from predtrace.engines.spark.windows import SPARK_WINDOWS
 from predtrace.engines.sql.functions import Evaluated, Refused
 from predtrace.frontends.spark import expressions, functions_table
 from symbolic.encode import ENCODED, Encoder
@@ -31,6 +33,7 @@ from symbolic.functions import (
     DESCRIBED,
     FUNCTIONS,
     TRY_FORMS,
+    WINDOW_ONLY,
     Aggregate,
     Carried,
     Combines,
@@ -47,6 +50,7 @@ from symbolic.types import BOOLEAN, LONG
 from tests.functions.cases import TEMPLATES, UNREACHED
 from tests.reference import aggregates as reference_aggregates
 from tests.reference import expressions as reference
+from tests.reference import windows as reference_windows
 
 ROOT = Path(__file__).parent.parent
 KEYS = {kind.KEY for kind in DESCRIBED}
@@ -123,6 +127,20 @@ def test_every_engine_says_what_becomes_of_described_functions() -> None:
         for name, place in places.items():
             in_engine = name.startswith("predtrace/engines")
             assert all((key in place.known) == in_engine for key in keys), name
+
+
+WINDOW_PLACES: dict[str, Collection[str]] = {
+    "predtrace/frontends/spark/functions_table.py: WINDOW": set(functions_table.WINDOW.values()),
+    "predtrace/engines/duckdb/windows.py: DUCKDB_WINDOWS": DUCKDB_WINDOWS,
+    "predtrace/engines/spark/windows.py: SPARK_WINDOWS": SPARK_WINDOWS,
+    "tests/reference/windows.py: FUNCTIONS": reference_windows.FUNCTIONS,
+}
+
+
+@pytest.mark.parametrize("place", WINDOW_PLACES)
+def test_functions_of_windows_are_known_everywhere(place: str) -> None:
+    assert set(WINDOW_PLACES[place]) == WINDOW_ONLY.keys()
+    assert not WINDOW_ONLY.keys() & (AGGREGATES.keys() | FUNCTIONS.keys())
 
 
 def missing(row: Function | Aggregate) -> list[str]:

@@ -173,7 +173,8 @@ def _builtin_support(row: Builtin) -> str:
     if row.kind == SCALAR:
         return _SUPPORT.get(row.support) or row.support
     expression = MADE_BY.get(row.expression, row.expression)
-    if expression in functions_table.AGGREGATE or expression in functions_table.WINDOW:
+    own = functions_table.WINDOW if row.kind == "window" else functions_table.AGGREGATE
+    if expression in own:
         return _SUPPORT["own"]
     if row.support == "opaque":
         return f"opaque: {_WHY.get(COMBINES[row.name], 'it cannot be called by name')}"
@@ -216,16 +217,18 @@ def _aggregates() -> list[str]:
 
 
 def _window_only() -> list[str]:
-    classes = _by_function(
-        {
-            cls: CatalystClass(function, has_mode=False)
-            for cls, function in functions_table.WINDOW.items()
-        }
-    )
+    classes = defaultdict(list)
+    for name, function in functions_table.WINDOW.items():
+        classes[function].append(f"`{name}`")
     rows = [
-        (f"`{f.id}`", f.meaning, classes[f.id], f.draws.value, _duckdb(DUCKDB_WINDOWS[f.id]))
+        (
+            f"`{f.id}`",
+            f.meaning,
+            ", ".join(classes[f.id]),
+            f.draws.value,
+            _duckdb(DUCKDB_WINDOWS[f.id]),
+        )
         for f in WINDOW_ONLY.values()
-        if f.id in classes
     ]
     heads = ("function", "meaning", "from Spark's", "lineage beside the own row", "on DuckDB")
     return _table(heads, rows)

@@ -62,7 +62,7 @@ class WindowFunction(msgspec.Struct, frozen=True):
     A `silent` function has no lineage: it is there for others, or it only decides which rows pass a
     filter ``<= k``. `beside` are the columns of silent functions that say where the lineage is:
     for `row_number` the rank; for functions that take the value of a row, whether there is such a
-    row, then its sort keys.
+    row, then what `giver` is there. These are the sort keys, as the query states them.
     """
 
     column: Column
@@ -74,6 +74,7 @@ class WindowFunction(msgspec.Struct, frozen=True):
     taken: Expr | None = None
     silent: bool = False
     beside: Columns = ()
+    giver: tuple[Expr, ...] = ()
 
     @property
     def keys(self) -> tuple[Expr, ...]:
@@ -85,7 +86,7 @@ class WindowFunction(msgspec.Struct, frozen=True):
         """What it evaluates: keys, arguments, filter, what it takes, and the bounds' keys."""
         bounds = (key for bound in self.frame.bounds for key in bound.keys)
         taken = () if self.taken is None else (self.taken,)
-        return (*self.keys, *self.call.expressions, *taken, *bounds)
+        return (*self.keys, *self.call.expressions, *taken, *self.giver, *bounds)
 
     @property
     def draws(self) -> Draws | None:

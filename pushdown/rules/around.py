@@ -18,8 +18,10 @@ from pushdown.rules.base import Context
 from symbolic.expr import (
     FALSE,
     TRUE,
+    Column,
     Expr,
     Literal,
+    Param,
     call,
     column_ids,
     conjunction,
@@ -117,7 +119,9 @@ def _ahead(key: SortKey, value: Expr, *, peers: bool) -> Expr:
 def _is_null(expr: Expr) -> Expr:
     if isinstance(expr, Literal):
         return _always(expr.value is None)
-    return call("is_null", expr) if getattr(expr, "nullable", True) else FALSE
+    # The solver does not know that a sum is never NULL: its NULLs are written out, too.
+    never = isinstance(expr, (Column, Param)) and not expr.nullable
+    return FALSE if never else call("is_null", expr)
 
 
 def _is_not_null(expr: Expr) -> Expr:
@@ -172,8 +176,8 @@ def _given(around: Around, argument: Expr | None, value: Expr | None) -> Expr:
     there, *keys = (around.value(column) for column in around.function.beside)
     terms = [] if there is None else [there]
     terms += [
-        same(key.value, pinned)
-        for key, pinned in zip(around.function.order, keys, strict=True)
+        same(key, pinned)
+        for key, pinned in zip(around.function.giver, keys, strict=True)
         if pinned is not None
     ]
     terms += [] if value is None else [same(argument, value)]

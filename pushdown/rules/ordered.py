@@ -179,7 +179,8 @@ def _is_drawn_on(seen: _Seen, own: int, other: int, values: dict[int, Value], mi
         case Draws.GIVER if minimal or not takes_from_frame(function):
             there, *keys = (values[column.id] for column in function.beside)
             (held, *_) = candidate.read(function.call.args)
-            return all_of(is_true(there), _all_equal(keys, candidate.keys), equal(held, result))
+            peers = _all_equal(keys, candidate.read(function.giver))
+            return all_of(is_true(there), peers, equal(held, result))
     framed = seen.framed(own, other)
     if function.attains and minimal:
         (held,) = candidate.read(function.call.args)

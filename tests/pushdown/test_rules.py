@@ -107,7 +107,7 @@ ROW_NUMBER = window(
 )
 TOP = window((NUMBER, "row_number", (), {"silent": True}))
 LAG = window(
-    (X, "lag", (C,), {"beside": (THERE, KEY)}),
+    (X, "lag", (C,), {"beside": (THERE, KEY), "giver": (B,)}),
     (THERE, "lag", (C,), {"taken": TRUE, "silent": True}),
     (KEY, "lag", (C,), {"taken": B, "silent": True}),
 )

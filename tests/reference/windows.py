@@ -65,7 +65,7 @@ class Partition(NamedTuple):
         name = self.function.call.function
         if name in AGGREGATES:
             return self._aggregate(place)
-        return _FUNCTIONS[name](self, place)
+        return FUNCTIONS[name](self, place)
 
     def read(self, expr: Expr) -> list[Any]:
         """The values of an expression in all rows."""
@@ -130,7 +130,13 @@ class Partition(NamedTuple):
         if giver is None:
             return self._default(place), []
         value = held[giver]
-        same = [i for i in self.peers(giver) if value_key(held[i]) == value_key(value)]
+        keys = list(zip(*(self.read(key) for key in function.giver), strict=True))
+        same = [
+            other
+            for other in range(len(self.rows))
+            if value_key(held[other]) == value_key(value)
+            and (not keys or row_key(keys[other]) == row_key(keys[giver]))
+        ]
         return value, same
 
     def _default(self, place: int) -> Any:
@@ -239,7 +245,7 @@ def _nth(partition: Partition, place: int, frame: list[int]) -> tuple[list[int],
     return frame, partition.read(partition.function.call.args[1])[place]
 
 
-_FUNCTIONS: dict[str, Callable[[Partition, int], Found]] = {
+FUNCTIONS: dict[str, Callable[[Partition, int], Found]] = {
     "rank": _rank,
     "dense_rank": _dense_rank,
     "row_number": _row_number,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from pushdown.operators import AggregateCall, Bound, Frame, SortKey, WindowFunction
 from pushdown.operators.windows import PARTITION
-from symbolic.expr import Column, Expr, Literal
+from symbolic.expr import TRUE, Column, Expr, Literal
 from symbolic.types import INTEGER, DataType
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, likely, one_of
@@ -39,7 +39,10 @@ def ranking(draw: Draw, columns: Sequence[Column], column: MakeColumn, name: str
 def _function(
     draw: Draw, columns: Sequence[Column], column: MakeColumn
 ) -> Sequence[WindowFunction]:
-    name = one_of(draw, ("rank", "dense_rank", "row_number", "ntile", *["aggregate"] * 4))
+    rankings = ("rank", "dense_rank", "row_number", "ntile")
+    name = one_of(draw, (*rankings, *["aggregate"] * 4, *_OF_A_ROW))
+    if name in _OF_A_ROW:
+        return _of_a_row(draw, columns, column, name)
     if name != "aggregate":
         made = ranking(draw, columns, column, name)
         if name != "row_number":
@@ -52,6 +55,38 @@ def _function(
     result = column(call.function, call.type, call.function != "count")
     partition = _partition(draw, columns)
     return [WindowFunction(result, call, partition, order, _frame(draw, order))]
+
+
+_OF_A_ROW = ("lag", "lead", "first_value", "last_value", "nth_value")
+
+
+def _of_a_row(
+    draw: Draw, columns: Sequence[Column], column: MakeColumn, name: str
+) -> Sequence[WindowFunction]:
+    """A function that takes the value of some row, and the functions that say of which."""
+    held = one_of(draw, columns)
+    order = _order(draw, columns, every=True)
+    giver = tuple(key.value for key in order)
+    args: tuple[Expr, ...] = (held,)
+    if name not in ("first_value", "last_value"):
+        args = (held, Literal(one_of(draw, (1, 1, 2)), INTEGER))
+    frame = _frame(draw, order) if name.endswith("value") else PARTITION
+    call, skips = AggregateCall(name, args, held.type), likely(draw, 3)
+    made = WindowFunction(
+        column(name, held.type, True), call, _partition(draw, columns), order, frame, skips
+    )
+    beside = [
+        replace(
+            made,
+            column=column("taken", taken.type, True),
+            call=replace(call, type=taken.type),
+            taken=taken,
+            silent=True,
+        )
+        for taken in (TRUE, *giver)
+    ]
+    beside_columns = tuple(each.column for each in beside)
+    return [replace(made, beside=beside_columns, giver=giver), *beside]
 
 
 def _partition(draw: Draw, columns: Sequence[Column]) -> tuple[Expr, ...]:

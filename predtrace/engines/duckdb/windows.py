@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from predtrace.engines.sql.aggregates import WindowSpelling, spelled_window
+from sqlglot import exp
+
+from predtrace.engines.sql.aggregates import WindowSpelling, of_a_row, spelled_window
 from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused
 from pushdown.operators import WindowFunction
 
@@ -17,5 +19,10 @@ DUCKDB_WINDOWS: Mapping[str, Evaluated[WindowSpelling, WindowFunction] | Refused
     "cume_dist": Refused(_DIVIDES),
     "row_number": Evaluated(spelled_window("row_number"), ALWAYS),
     "ntile": Evaluated(spelled_window("ntile"), ALWAYS),
+    "lag": Evaluated(of_a_row(exp.Lag), ALWAYS),
+    "lead": Evaluated(of_a_row(exp.Lead), ALWAYS),
+    "first_value": Evaluated(of_a_row(exp.FirstValue), ALWAYS),
+    "last_value": Evaluated(of_a_row(exp.LastValue), ALWAYS),
+    "nth_value": Evaluated(of_a_row(exp.NthValue), ALWAYS),
 }
 """Every such function, by id."""

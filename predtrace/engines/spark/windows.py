@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from predtrace.engines.spark.total import OWN_ENGINE
-from predtrace.engines.sql.aggregates import WindowSpelling, spelled_window
+from predtrace.engines.sql.aggregates import WindowSpelling, of_a_row, spelled_window
 from predtrace.engines.sql.functions import Evaluated
 from pushdown.operators import WindowFunction
 
@@ -24,5 +26,10 @@ SPARK_WINDOWS: Mapping[str, Evaluated[WindowSpelling, WindowFunction]] = {
     "cume_dist": _row("cume_dist"),
     "row_number": _row("row_number"),
     "ntile": _row("ntile"),
+    "lag": Evaluated(of_a_row(exp.Lag), OWN_ENGINE),
+    "lead": Evaluated(of_a_row(exp.Lead), OWN_ENGINE),
+    "first_value": Evaluated(of_a_row(exp.FirstValue), OWN_ENGINE),
+    "last_value": Evaluated(of_a_row(exp.LastValue), OWN_ENGINE),
+    "nth_value": Evaluated(of_a_row(exp.NthValue), OWN_ENGINE),
 }
 """Every such function, by id."""

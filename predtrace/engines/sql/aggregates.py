@@ -53,3 +53,14 @@ def over(value: exp.Expr, around: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
 def spelled_window(name: str) -> WindowSpelling:
     """A function that only windows have, under a name of the engine."""
     return lambda function, args: exp.Anonymous(this=name, expressions=list(args))
+
+
+def of_a_row(kind: type[exp.Func]) -> WindowSpelling:
+    """A function that takes the value of some row: the value, the row's number, a default."""
+    names = ("this", "offset", "default")
+
+    def build(function: WindowFunction, args: Sequence[exp.Expr]) -> exp.Expr:
+        call = kind(**dict(zip(names, args, strict=False)))
+        return exp.IgnoreNulls(this=call) if function.ignore_nulls else call
+
+    return build

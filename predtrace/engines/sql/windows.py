@@ -6,6 +6,7 @@ Frames are spelled as the query stated them. Keys of floats are normalised, as i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -41,7 +42,38 @@ def _value(plan: Planner, function: WindowFunction) -> exp.Expr:
     if spelling is None:
         raise EngineError(f"the {dialect.name} engine cannot compute {call.function}")
     args = [plan.compile(arg) for arg in call.args]
-    return cast_to(around(spelling(function, args)), function.column.type, dialect.name)
+    if function.taken is None:
+        return cast_to(around(spelling(function, args)), function.column.type, dialect.name)
+    return _taken(plan, function, lambda value: around(spelling(function, [value, *args[1:2]])))
+
+
+def _taken(
+    plan: Planner, function: WindowFunction, found: Callable[[exp.Expr], exp.Expr]
+) -> exp.Expr:
+    """What an expression is in the row that gives the value, which `found` finds.
+
+    Where rows are skipped whose argument is NULL, a NULL of the expression must not be: it is
+    wrapped in a struct.
+    """
+    taken, dialect = function.taken, plan.dialect.name
+    assert taken is not None
+    value = plan.compile(taken)
+    if function.ignore_nulls:
+        argument = plan.compile(function.call.args[0])
+        present = exp.Not(this=exp.Is(this=exp.paren(argument), expression=exp.Null()))
+        wrapped = exp.Case(ifs=[exp.If(this=present, true=_struct(value, dialect))])
+        value = exp.Dot(this=exp.paren(found(wrapped)), expression=exp.to_identifier(_FIELD))
+    else:
+        value = found(value)
+    return cast_to(value, function.column.type, dialect)
+
+
+_FIELD = "taken"
+
+
+def _struct(value: exp.Expr, dialect: str) -> exp.Expr:
+    field = exp.PropertyEQ(this=exp.to_identifier(_FIELD), expression=value)
+    return exp.Struct(expressions=[field])
 
 
 def _over(plan: Planner, function: WindowFunction, value: exp.Expr) -> exp.Expr:

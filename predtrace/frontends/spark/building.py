@@ -6,8 +6,18 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from predtrace.frontends.spark.catalyst import JavaObject, Jvm, items, scala_seq
+from predtrace.frontends.spark.catalyst import (
+    CATALYST,
+    JavaObject,
+    Jvm,
+    class_name,
+    items,
+    scala_seq,
+    singleton,
+)
 from predtrace.frontends.spark.tree import Node, read_tree
+
+_EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 class Builder:
@@ -50,15 +60,72 @@ class Builder:
             scala_seq(self.jvm, keys), scala_seq(self.jvm, results), plan, self._none
         )
 
-    def windowed(self, window: JavaObject, expressions: Iterable[JavaObject]) -> JavaObject:
-        """The window with other functions over the same partitions and order."""
+    def windowed(
+        self,
+        window: JavaObject,
+        expressions: Iterable[JavaObject],
+        plan: JavaObject,
+        by: JavaObject | None = None,
+    ) -> JavaObject:
+        """Another window over the same partitions, and in the same order or in that of `by`."""
+        order = window.orderSpec() if by is None else scala_seq(self.jvm, [self.ascending(by)])
         return self._logical.Window(
-            scala_seq(self.jvm, expressions),
-            window.partitionSpec(),
-            window.orderSpec(),
-            window.child(),
-            window.hint(),
+            scala_seq(self.jvm, expressions), window.partitionSpec(), order, plan, window.hint()
         )
+
+    def ascending(self, key: JavaObject) -> JavaObject:
+        """The sort order by an expression, NULLs first."""
+        return self._expressions.SortOrder(
+            key,
+            singleton(self.jvm, f"{_EXPRESSIONS}.Ascending"),
+            singleton(self.jvm, f"{_EXPRESSIONS}.NullsFirst"),
+            scala_seq(self.jvm, []),
+        )
+
+    def ordered_by(self, spec: JavaObject, key: JavaObject) -> JavaObject:
+        """A window's specification, in the order of another key."""
+        order = scala_seq(self.jvm, [self.ascending(key)])
+        return self._expressions.WindowSpecDefinition(
+            spec.partitionSpec(), order, spec.frameSpecification()
+        )
+
+    def row_number(self, window: JavaObject) -> JavaObject:
+        """The number of a row in its partition, in a window's order."""
+        number = self._expressions.RowNumber()
+        spec = self._expressions.WindowSpecDefinition(
+            window.partitionSpec(), window.orderSpec(), number.frame()
+        )
+        return self._expressions.WindowExpression(number, spec)
+
+    def taken(self, function: JavaObject, value: JavaObject, *, ignore_nulls: bool) -> JavaObject:
+        """A function that takes the value of some row, made to take another value of that row.
+
+        If it skips rows where its own argument is NULL, it gives a struct with the value, which is
+        NULL only where there is no such row.
+        """
+        of_group = class_name(function) == "AggregateExpression"
+        inner = function.aggregateFunction() if of_group else function
+        argument = inner.children().apply(0)
+        if ignore_nulls:
+            name = singleton(self.jvm, f"{_EXPRESSIONS}.Literal").apply("taken")
+            struct = self._expressions.CreateNamedStruct(scala_seq(self.jvm, [name, value]))
+            present = self._expressions.IsNotNull(argument)
+            value = self._expressions.If(present, struct, self.null(struct.dataType()))
+        others = list(items(inner.children()))[1:]
+        if class_name(inner) in ("Lag", "Lead"):
+            others = [others[0], self.null(value.dataType())]
+        taking = inner.withNewChildren(scala_seq(self.jvm, [value, *others]))
+        if not of_group:
+            return taking
+        return function.withNewChildren(scala_seq(self.jvm, [taking]))
+
+    def only_field(self, struct: JavaObject) -> JavaObject:
+        """The only field of a struct."""
+        return self._expressions.GetStructField(struct, 0, self._none)
+
+    def true(self) -> JavaObject:
+        """TRUE."""
+        return self.jvm.org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral()
 
     def existence_join(self, left: JavaObject, right: JavaObject, mark: JavaObject) -> JavaObject:
         """The left rows with `mark`, an attribute: whether the right side has a row."""

@@ -197,6 +197,12 @@ WINDOW: dict[str, str] = {
     "CumeDist": "cume_dist",
     "RowNumber": "row_number",
     "NTile": "ntile",
+    "Lag": "lag",
+    "Lead": "lead",
+    "First": "first_value",
+    "AnyValue": "first_value",
+    "Last": "last_value",
+    "NthValue": "nth_value",
 }
 """Classes of functions that only windows have: the id."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Read = Callable[[str], SparkPipeline]
 
 UNSUPPORTED = {
-    "SELECT lag(v) OVER (ORDER BY k) FROM t": "Lag",
+    "SELECT first(v) FILTER (WHERE k > 1) OVER (ORDER BY k) FROM t": "First.*FILTER",
     "SELECT explode(array(v, k)) FROM t": "Generate",
     "SELECT max(arrays_zip(array(v), array(k))) FROM t": "ArraysZip.*another expression",
     "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",

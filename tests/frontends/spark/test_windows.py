@@ -83,6 +83,37 @@ def several(*parts: Partners) -> Partners:
     return lambda row: list(itertools.chain(*(part(row) for part in parts)))
 
 
+def shifted(by: int, column: str = "x", skip: bool = False) -> Partners:
+    """The row that `lag` (or, below 0, `lead`) by `id` takes its value from."""
+
+    def find(row: Row) -> list[Row]:
+        rows = partition(row)
+        others = rows[: rows.index(row)][::-1] if by > 0 else rows[rows.index(row) + 1 :]
+        others = [other for other in others if not skip or other[column] is not None]
+        return others[abs(by) - 1 : abs(by)]
+
+    return find
+
+
+def rows_from(low: int, high: int) -> Partners:
+    """The rows of a frame of rows, in the order of `id`."""
+
+    def find(row: Row) -> list[Row]:
+        rows = partition(row)
+        here = rows.index(row)
+        return rows[max(here + low, 0) : max(here + high + 1, 0)]
+
+    return find
+
+
+def first_with_value(row: Row) -> list[Row]:
+    """The row of the first `x` by `k` that is not NULL; no such rows tie in the view `u`."""
+    held = [other for other in up_to("k")(row) if other["id"] in UNTIED]
+    held = sorted((r for r in held if r["x"] is not None), key=lambda r: place(r["k"]))
+    return held[:1]
+
+
+UNTIED = (1, 3, 4, 5, 6, 8, 9, 11, 12, 13)
 DOWN = (False, False)
 CASES: dict[str, tuple[str, Partners]] = {
     "rank": ("SELECT id, p, k, rank() OVER (PARTITION BY p ORDER BY k) AS n FROM t", before("k")),
@@ -120,6 +151,47 @@ CASES: dict[str, tuple[str, Partners]] = {
         "SELECT id, count(*) OVER (PARTITION BY p ORDER BY k RANGE BETWEEN 2 PRECEDING AND "
         "1 FOLLOWING) AS n FROM t",
         near,
+    ),
+    "lag": ("SELECT id, lag(x) OVER (PARTITION BY p ORDER BY id) AS v FROM t", shifted(1)),
+    "lag by two, with a default": (
+        "SELECT id, lag(x, 2, -1) OVER (PARTITION BY p ORDER BY id) AS v FROM t", shifted(2)
+    ),
+    "lead": ("SELECT id, lead(x) OVER (PARTITION BY p ORDER BY id) AS v FROM t", shifted(-1)),
+    "lag by less than nothing": (
+        "SELECT id, lag(x, -2) OVER (PARTITION BY p ORDER BY id) AS v FROM t", shifted(-2)
+    ),
+    "filled forward": (
+        "SELECT id, lag(x) IGNORE NULLS OVER (PARTITION BY p ORDER BY id) AS v FROM t",
+        shifted(1, skip=True),
+    ),
+    "the first value": (
+        "SELECT id, first_value(x) IGNORE NULLS OVER (PARTITION BY p ORDER BY k) AS v FROM t "
+        f"WHERE id IN {UNTIED}",
+        first_with_value,
+    ),
+    "the last value of rows": (
+        "SELECT id, last_value(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN 2 PRECEDING AND "
+        "1 FOLLOWING) AS v FROM t",
+        lambda row: rows_from(-2, 1)(row)[-1:],
+    ),
+    "the second value": (
+        "SELECT id, nth_value(x, 2) OVER (PARTITION BY p ORDER BY id) AS v FROM t",
+        lambda row: rows_from(-20, 0)(row)[1:2],
+    ),
+    "a moving sum": (
+        "SELECT id, sum(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN 2 PRECEDING AND "
+        "1 PRECEDING) AS s FROM t",
+        rows_from(-2, -1),
+    ),
+    "a moving max": (
+        "SELECT id, max(x) OVER (PARTITION BY p ORDER BY id DESC ROWS BETWEEN 1 PRECEDING AND "
+        "CURRENT ROW) AS m FROM t",
+        attaining(rows_from(0, 1)),
+    ),
+    "rows and ranges": (
+        "SELECT id, count(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN CURRENT ROW AND "
+        "1 FOLLOWING) AS n, rank() OVER (PARTITION BY p ORDER BY k) AS r FROM t",
+        several(rows_from(0, 1), before("k")),
     ),
     "two windows": (
         "SELECT id, rank() OVER (PARTITION BY p ORDER BY k) AS n, "
@@ -221,6 +293,53 @@ def test_ties_at_the_cut_are_stored(session: SparkSession, tmp_path: Path) -> No
     again = predtrace.trace(late).run(store=str(tmp_path / "late"), keep="late")
     with pytest.raises(NonDeterministicError, match=r"Window.*rows that tie"):
         again.lineage({"p": 1}, mode="replayed")["t"].count()
+
+
+TIED_FRAMES = (
+    "SELECT id, sum(CAST(shiftleft(1L, CAST(id AS INT)) AS DECIMAL(20))) OVER (PARTITION BY p "
+    "ORDER BY k ROWS BETWEEN {} AND {}) AS s FROM t"
+)
+"""The bits of the sum tell which rows were in the frame."""
+
+
+@pytest.mark.parametrize("ends", [("1 PRECEDING", "1 FOLLOWING"), ("2 PRECEDING", "1 PRECEDING")])
+def test_frames_of_rows_that_tie(
+    ends: tuple[str, str], session: SparkSession, tmp_path: Path
+) -> None:
+    """Which of the peers are in a frame is up to the run: its own positions are kept."""
+    job = predtrace.trace(session.sql(TIED_FRAMES.format(*ends))).run(store=str(tmp_path))
+    for row in job.output.collect():
+        answer = job.lineage({"id": row["id"]}, mode="stored")
+        found = set(answer["t"].row_ids().column("row").to_pylist())
+        bits = int(row["s"] or 0)
+        framed = {other["id"] for other in ROWS if bits >> other["id"] & 1}
+        assert (answer.label, found) == ("precise", framed | {row["id"]})
+    with pytest.raises(NonDeterministicError, match=r"Window.*rows that tie"):
+        job.lineage({"id": 1}, mode="replayed")["t"].count()
+
+
+def test_lag_among_peers(session: SparkSession, tmp_path: Path) -> None:
+    """The row that gave the value, and its peers that hold it."""
+    text = "SELECT id, lag(id % 2) OVER (PARTITION BY p ORDER BY k) AS v FROM t"
+    job = predtrace.trace(session.sql(text)).run(store=str(tmp_path))
+    outputs = job.output.collect()
+    place_of = {row["id"]: number for number, row in enumerate(outputs)}
+    assert len(place_of) == len(ROWS)
+    asked = 0
+    for row in outputs:
+        own = ROWS[row["id"]]
+        answer = job.lineage({"id": own["id"]}, mode="stored")
+        found = set(answer["t"].row_ids().column("row").to_pylist()) - {own["id"]}
+        assert answer.label == "precise"
+        assert {ROWS[other]["id"] % 2 for other in found} == {row["v"]} - {None}
+        assert len({ROWS[other]["k"] for other in found}) <= 1
+        rows = [r for r in ROWS if r["id"] in found]
+        for other in rows:
+            key = (other["k"], row["v"])
+            same = [r["id"] for r in partition(own) if (r["k"], r["id"] % 2) == key]
+            assert found | {own["id"]} >= set(same)
+        asked += bool(found)
+    assert asked > len(ROWS) // 2
 
 
 def test_windows_of_one_select_are_one_operator(session: SparkSession) -> None:
