@@ -38,9 +38,10 @@ def evaluate_window(
     made: list[list[Any]] = [list(row) for row in rows]
     drawn: list[list[Provenance]] = [[provenance] for provenance in provenances]
     ambiguous = False
+    orders = {(each.partition, each.order) for each in operator.functions if each.by_position}
     for function in operator.functions:
         for partition in _partitions(function, columns, rows, minimal, settings):
-            ambiguous |= function.by_position and partition.ties_differ()
+            ambiguous |= function.by_position and partition.ties_matter(len(orders) > 1)
             for place, index in enumerate(partition.indexes):
                 value, others = partition.found(place)
                 made[index].append(value)
@@ -90,10 +91,10 @@ class Partition(NamedTuple):
             and (frame.upper is None or self._compare(other, self._at(frame.upper, place)) <= 0)
         ]
 
-    def ties_differ(self) -> bool:
-        """Whether rows that tie differ."""
+    def ties_matter(self, several: bool) -> bool:
+        """Whether rows that tie differ; in `several` orders equal rows may pair differently."""
         return any(
-            row_key(self.rows[one]) != row_key(self.rows[other])
+            one != other and (several or row_key(self.rows[one]) != row_key(self.rows[other]))
             for one in range(len(self.rows))
             for other in self.peers(one)
         )

@@ -39,8 +39,14 @@ def refuse_ties(
         operator = graph[inner]
         if not isinstance(operator, Window):
             continue
-        keys = dict.fromkeys(each.keys for each in operator.functions if each.by_position)
-        if any(value(_ties(planner(graph, dialect, scans), operator, each)) for each in keys):
+        orders = {(e.partition, e.order): e.keys for e in operator.functions if e.by_position}
+        # In several orders, equal rows are told apart: which has which pair of places is open.
+        equals = len(orders) > 1
+        ties = (
+            _ties(planner(graph, dialect, scans), operator, keys, equals)
+            for keys in orders.values()
+        )
+        if any(map(value, ties)):
             where = f" ({operator.origin.text})" if operator.origin else ""
             raise NonDeterministicError(
                 f"operator {inner}, Window{where}, numbers rows that tie in its order, and the job "
@@ -49,12 +55,13 @@ def refuse_ties(
             )
 
 
-def _ties(plan: Planner, operator: Window, compared: Sequence[Expr]) -> exp.Query:
-    """Whether two rows that differ have equal partition and sort keys."""
+def _ties(plan: Planner, operator: Window, compared: Sequence[Expr], equals: bool) -> exp.Query:
+    """Whether two rows that differ, or with `equals` any two, have equal keys."""
     block = plan.open(operator.input)
     columns = plan.graph.output(operator.input)
     keys = [exp.alias_(window_key(plan, key), f"key{place}") for place, key in enumerate(compared)]
-    rows = plan.closed(block, columns, extra=keys).distinct().subquery("input")
+    given = plan.closed(block, columns, extra=keys)
+    rows = (given if equals else given.distinct()).subquery("input")
     counted = exp.alias_(exp.Count(this=exp.Star()), "n")
     grouped = exp.select(counted).from_(rows)
     if keys:
