@@ -58,7 +58,7 @@ _KNOWS = {
 }
 
 
-_SUPPORT = {"own": "with rows of its own", "carried": "carried"}
+_SUPPORT = {"own": "own row", "carried": "carried"}
 _OF_KIND = {"window": "WindowExpression", "generator": "Explode"}
 """The expression class around all functions of a kind, or like them."""
 _WHY = {
@@ -152,14 +152,15 @@ def _functions() -> list[str]:
 def _builtins() -> list[str]:
     supports = {row.name: _builtin_support(row) for row in builtins().values()}
     counts = Counter(support.partition(":")[0] for support in supports.values())
-    total = ", ".join(f"{number} {support}" for support, number in counts.most_common())
+    total = ", ".join(f"{support} {number}" for support, number in counts.most_common())
     rows = [
         (f"`{row.name}`", f"`{row.expression}`" if row.expression else "", supports[row.name])
         for row in builtins().values()
     ]
     return [
-        f"Of {len(rows)} built-in functions: {total}. A carried function has no row above: Spark",
-        "evaluates it by its name, and the solver knows that equal arguments give equal results.",
+        f"Of {len(rows)} built-in functions: {total}. A carried function has",
+        "a documented call without a row above: Spark evaluates that call by the function's name,",
+        "and the solver knows that equal arguments give equal results.",
         "What becomes of a scalar function or an aggregate was tried on the examples that Spark",
         "documents for it. An opaque one is stored when the job runs, if its value is needed.",
         "",

@@ -158,16 +158,16 @@ class Leaf(OperatorBase, frozen=True, kw_only=True):
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """None."""
+        """No inputs."""
         return ()
 
     def with_inputs(self, *ids: int) -> Self:
-        """Itself."""
+        """The operator itself."""
         return self
 
     @property
     def padded(self) -> tuple[int, ...]:
-        """None: it has no inputs."""
+        """No inputs, since it has none."""
         return ()
 
 
@@ -178,7 +178,7 @@ class OneInput(OperatorBase, frozen=True, kw_only=True):
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """The one."""
+        """The one input."""
         return (self.input,)
 
     def with_inputs(self, *ids: int) -> Self:
@@ -191,7 +191,7 @@ class SameColumns(OneInput, frozen=True, kw_only=True):
     """An operator whose output has its input's columns, unchanged."""
 
     def output(self, *inputs: Columns) -> Columns:
-        """The input's."""
+        """The input's columns."""
         return inputs[0]
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -211,7 +211,7 @@ class TwoInputs(OperatorBase, frozen=True, kw_only=True):
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """Left, right."""
+        """The left and the right input."""
         return (self.left, self.right)
 
     def with_inputs(self, *ids: int) -> Self:

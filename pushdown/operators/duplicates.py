@@ -56,9 +56,9 @@ class DropDuplicates(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """One a set."""
+        """One row for each set."""
         return guesses.groups(rows[0], self.keys)

@@ -55,8 +55,7 @@ class AggregateCall(msgspec.Struct, frozen=True):
     def repeats(self) -> Repeats:
         """Adding floating-point numbers depends on the order of the rows, and so may `try_sum`.
 
-        Integers that are added may be such that it does not. Some aggregates depend on the order
-        for all values.
+        For integers the order may not matter. Some aggregates depend on the order for all values.
         """
         if not self._depends_on_order():
             return Repeats.ALWAYS
@@ -167,5 +166,5 @@ class GroupBy(OneInput, frozen=True, tag=True, kw_only=True):
         return renames(self.keys)
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """One a group."""
+        """One row for each group."""
         return guesses.groups(rows[0], [key.value for key in self.keys])

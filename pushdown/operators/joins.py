@@ -81,7 +81,7 @@ class OuterJoin(Matching, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """Nothing: of padded rows the condition is not true."""
+        """No terms: the condition need not hold for padded rows."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:

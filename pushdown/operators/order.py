@@ -44,7 +44,7 @@ class Sort(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def keeps_apart(self) -> tuple[int, ...]:
-        """Its only one."""
+        """Its only input."""
         return (0,)
 
     @property
@@ -63,11 +63,11 @@ class Sort(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """As many."""
+        """As many rows as the input has."""
         return rows[0]
 
 
@@ -82,11 +82,11 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
-        """No more."""
+        """No columns but the needed ones."""
         return (needed,)
 
     def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
@@ -119,7 +119,7 @@ class Limit(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
@@ -141,11 +141,11 @@ class Sample(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
-        """No more."""
+        """No columns but the needed ones."""
         return (needed,)
 
     def compared(self, *inputs: Columns) -> tuple[DataType, ...]:
@@ -178,7 +178,7 @@ class Sample(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:

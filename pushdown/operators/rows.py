@@ -53,7 +53,7 @@ class Filter(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def keeps_apart(self) -> tuple[int, ...]:
-        """Its only one."""
+        """Its only input."""
         return (0,)
 
     @property
@@ -117,7 +117,7 @@ class RowTransform(OneInput, frozen=True, tag=True, kw_only=True):
 
     @property
     def keeps_apart(self) -> tuple[int, ...]:
-        """Its only one."""
+        """Its only input."""
         return (0,)
 
     @property
@@ -140,7 +140,7 @@ class RowTransform(OneInput, frozen=True, tag=True, kw_only=True):
         return renames(self.assignments)
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """As many."""
+        """As many rows as the input has."""
         return rows[0]
 
 
@@ -149,7 +149,7 @@ class Distinct(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def needs(self, needed: Ids, *inputs: Columns) -> tuple[Ids, ...]:
@@ -186,11 +186,11 @@ class Distinct(SameColumns, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """Half of them."""
+        """Half of the rows."""
         return rows[0] * 0.5
 
 

@@ -37,7 +37,7 @@ class Union_(OperatorBase, frozen=True, tag="Union", kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -97,11 +97,11 @@ class Union_(OperatorBase, frozen=True, tag="Union", kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """All of them."""
+        """The rows of all inputs."""
         return sum(rows)
 
 
@@ -118,7 +118,7 @@ class Intersect(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -166,7 +166,7 @@ class Intersect(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
@@ -187,7 +187,7 @@ class Except(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -235,7 +235,7 @@ class Except(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:

@@ -30,7 +30,7 @@ class Scan(Leaf, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -88,7 +88,7 @@ class OneRow(Leaf, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -132,5 +132,5 @@ class OneRow(Leaf, frozen=True, tag=True, kw_only=True):
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """One."""
+        """One row."""
         return 1.0

@@ -23,7 +23,7 @@ class SemiJoin(Matching, frozen=True, tag=True, kw_only=True):
     """EXISTS, IN: the left rows for which some right row makes `condition` true."""
 
     def output(self, *inputs: Columns) -> Columns:
-        """The input's."""
+        """The input's columns."""
         return inputs[0]
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -42,7 +42,7 @@ class SemiJoin(Matching, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
@@ -57,7 +57,7 @@ class AntiJoin(Matching, frozen=True, tag=True, kw_only=True):
     """
 
     def output(self, *inputs: Columns) -> Columns:
-        """The input's."""
+        """The input's columns."""
         return inputs[0]
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -76,7 +76,7 @@ class AntiJoin(Matching, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
@@ -119,7 +119,7 @@ class MarkJoin(Matching, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
@@ -142,7 +142,7 @@ class ScalarSubquery(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """None."""
+        """No expressions."""
         return ()
 
     def made_of(self, *inputs: Columns) -> Mapping[int, Ids]:
@@ -187,7 +187,7 @@ class ScalarSubquery(TwoInputs, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:

@@ -187,9 +187,9 @@ class Window(OneInput, frozen=True, tag=True, kw_only=True):
 
     @property
     def equalities(self) -> tuple[Expr, ...]:
-        """None."""
+        """No terms."""
         return ()
 
     def estimate(self, rows: Sequence[float], guesses: Guesses) -> float:
-        """As many."""
+        """As many rows as the input has."""
         return rows[0]

@@ -282,7 +282,9 @@ def test_jobs_of_an_empty_and_of_no_store(tmp_path: Path) -> None:
     assert (result.exit_code, "there is no store" in result.stderr) == (1, True)
 
 
-def test_doctor_passes_here(tmp_path: Path) -> None:
+def test_doctor_passes_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = 'openjdk version "17.0.1" java.base@17 jdk.incubator.vector@17'
+    stand_in_java(f"echo '{told}'", monkeypatch, tmp_path)
     result = runner.invoke(app, ["doctor", "--store", str(tmp_path / "new")])
     assert result.exit_code == 0, result.stdout
     assert "Java" in result.stdout

@@ -83,7 +83,9 @@ class Writer(Conditions):
         return Statement(query, ctes)
 
     def _sorted(self, query: Query, types: Sequence[str]) -> Query:
-        """The query, perhaps its first rows, perhaps sorted by something that it may not show."""
+        """The query, perhaps its first rows, perhaps sorted by a column that is not in its
+        output.
+        """
         if isinstance(query, Select) and query.grouping and not query.distinct and self.chance(0.1):
             grouping = query.grouping
             part = self.pick([*grouping.keys, *grouping.aggregates])

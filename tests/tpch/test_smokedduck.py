@@ -65,7 +65,7 @@ def subject(
 
 
 class Wheel:
-    """As the wheel answers, by the joins of the tables; its output is in another order."""
+    """A stand-in for the wheel, which answers by joins of the tables, in another order."""
 
     def __init__(self) -> None:
         self.duckdb_conn = duckdb.connect()

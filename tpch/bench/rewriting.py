@@ -103,7 +103,7 @@ class Rewriter:
         return self.copy(_JOINS[kind](id=0, left=0, right=0, condition=condition), [left, right])
 
     def projected(self, node: int, columns: Mapping[Column, Expr], rows: Iterable[Column]) -> int:
-        """Add a projection to computed columns, and those with row numbers."""
+        """Add a projection to computed columns that keeps the row numbers."""
         computed = (Assignment(column, value) for column, value in columns.items())
         passed = (Assignment(column, column) for column in rows)
         return self.copy(RowTransform(id=0, input=0, assignments=(*computed, *passed)), [node])

@@ -8,9 +8,9 @@ determine it and confirm nothing.
 that determine a form count, too). But if lineage depends on values, small arrays soon have the same
 lineage by chance: of two cells one is the greater. A value-dependent operation that takes one of N
 possible pairs of cells repeats its choice with probability 1/N. So each confirmation counts log2(N)
-bits, and `BITS` are needed. Arrays of 1024 cells need the least number, a vector of 4 cells needs
-five. This does not help if values decide between few tables for any size; verified predictions
-cover that case.
+bits, and `BITS` are needed. 1,024 pairs of cells (two vectors of 32) need
+the least number, a vector of 4 cells needs five. This does not help if values decide between few
+tables for any size; verified predictions cover that case.
 
 **Where.** A form is used for calls of the structure in which it was found. At least `CONFIRMATIONS`
 of its shapes must have the same order as the shapes asked for (`sizes`). Sizes that vary must be
