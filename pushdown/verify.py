@@ -173,7 +173,7 @@ def push(
     if goal == SUFFICIENT:
         propose = rule.propose_sufficient or propose
     proposals = propose(operator, above, context)
-    if _proved_in_general(type(operator), witnessed):
+    if rule.is_general(operator) and _proved_in_general(type(operator), witnessed):
         below = tuple(candidates[0] for candidates in proposals)
         return Pushed(below, (True,) * count, (False,) * count, (witnessed,) * count)
     obligation = Obligation(operator, above, proposals, context, witnessed, goal)
@@ -280,14 +280,17 @@ def _choose(
 
 @functools.cache
 def _proved_in_general(kind: type[Operator], witnessed: bool) -> bool:
-    """Whether the rule's most general instance is proved, and with it every use of the rule."""
-    general = RULES[kind].general
-    if general is None:
+    """Whether the rule's most general instances are proved, and with them every use of the rule."""
+    rule = RULES[kind]
+    if rule.general is None:
         return False
-    operator, above, context = general()
-    proposals = RULES[kind].propose(operator, above, context)
-    verdicts = _decided(Obligation(operator, above, proposals, context, witnessed))
-    return all(verdicts.precise) and all(verdicts.witnessed) == witnessed
+    verdicts = [
+        _decided(
+            Obligation(operator, above, rule.propose(operator, above, context), context, witnessed)
+        )
+        for operator, above, context in rule.general()
+    ]
+    return all(all(verdict.precise) and all(verdict.witnessed) == witnessed for verdict in verdicts)
 
 
 def _complete_parts(obligation: Obligation) -> Pushed:

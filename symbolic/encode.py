@@ -58,6 +58,8 @@ from symbolic.types import (
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _LAMBDA = Opaque("lambda")
+ELEMENTS = 2
+"""The number of elements of an array that a proof looks at."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -83,6 +85,7 @@ class Encoder:
         self._params: dict[Param, Value] = {}
         self._literals: dict[Literal, Value] = {}
         self._sets: dict[ParamSet, Value] = {}
+        self._elements: dict[int, tuple[Any, tuple[tuple[Any, Value], ...]]] = {}
         self._calls: dict[
             tuple[str, DataType, tuple[int, ...]], tuple[Value, tuple[Value, ...]]
         ] = {}
@@ -151,12 +154,57 @@ class Encoder:
                     term = z3.Const(f"set {scan} {columns}", z3.DeclareSort("set"))
                     self._sets[expr] = Value(term, NEVER)
                 return self._sets[expr]
+            case Call(function="array_exists", args=(array, Lambda() as test)) if self._elements:
+                return self._exists(expr, self.encode(array, row), test, row)
             case Call(args=args):
                 return self._call(expr, tuple(self.encode(arg, row) for arg in args))
             case Lambda():
                 return self._lambda(expr, row)
             case Variable(name=name):
                 raise ValueError(f"{name} means nothing outside of its lambda")
+
+    def elements(
+        self, array: Value, element: DataType, *, known: bool
+    ) -> tuple[tuple[Any, Value], ...]:
+        """A few elements that the array may have: whether each is there (a Z3 Bool), and its value.
+
+        They are functions of the array. If `known`, tests of all of its elements (`array_exists`)
+        are from now on tests of these.
+        """
+        key = array.term.get_id()
+        if key not in self._elements:
+            term, sort = array.term, array.term.sort()
+            found = tuple(
+                (
+                    all_of(negate(array.null), z3.Function(f"has {n}", sort, z3.BoolSort())(term)),
+                    Value(
+                        z3.Function(f"element {n}", sort, sort_of(element))(term),
+                        z3.Function(f"element {n}?", sort, z3.BoolSort())(term),
+                    ),
+                )
+                for n in range(ELEMENTS)
+            )
+            if not known:
+                return found
+            self._elements[key] = term, found
+        return self._elements[key][1]
+
+    def _exists(self, expr: Call, array: Value, test: Lambda, row: Mapping[int, Value]) -> Value:
+        """A test of the elements of an array; of those that are known, if they are."""
+        values = (array, self.encode(test, row))
+        if array.term.get_id() not in self._elements:
+            return self._call(expr, values)
+        (parameter,) = test.parameters
+        hole = Column(-1 - len(row), "", parameter.type)
+        body = transform(test.body, lambda node: hole if node == parameter else None)
+        true = any_of(
+            *[
+                all_of(there, self.truth(body, {**row, hole.id: element}))
+                for there, element in self._elements[array.term.get_id()][1]
+            ]
+        )
+        # NULL if the test of some element is, and of none true.
+        return Value(true, all_of(negate(true), self._call(expr, values).null))
 
     def _call(self, expr: Call, values: tuple[Value, ...]) -> Value:
         # The same calls on the same values recur for every pair of rows and every predicate. The

@@ -114,6 +114,7 @@ WITHOUT: dict[tuple[str, str], str] = {
     (_REFERENCE, "hash"): _HASH,
     (_REFERENCE, "xxhash64"): _HASH,
     (_REFERENCE, "make_map"): _MAP,
+    (_REFERENCE, "map_entries"): _MAP,
     (_REFERENCE, "map_from_arrays"): _MAP,
 }
 """Places where a function need not be known, with the reason."""

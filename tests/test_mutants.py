@@ -26,6 +26,7 @@ from pushdown.operators import (
     DropDuplicates,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -40,10 +41,24 @@ from pushdown.operators import (
     Union_,
 )
 from pushdown.rules import RULES
+from pushdown.rules.expansion import through_generate
 from symbolic import encode
-from symbolic.expr import FALSE, TRUE, Column, Literal, call, same
+from symbolic.expr import (
+    FALSE,
+    TRUE,
+    Call,
+    Column,
+    Expr,
+    Literal,
+    call,
+    column_ids,
+    conjunction,
+    conjuncts,
+    same,
+    substitute,
+)
 from symbolic.solver import Prover, Verdict, prove
-from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING
+from symbolic.types import BOOLEAN, DOUBLE, LONG, STRING, Array
 from tests.reference import trace_graph
 from tests.strategies import Pipeline
 from tests.test_random_graphs import check_plan
@@ -93,6 +108,9 @@ def levels(operator: int, node: int) -> Expand:
     return Expand(id=node, input=operator, projections=(detail, total), columns=(K, OUT2, OUT))
 
 
+ITEMS = Call("make_array", (V, Literal("x", STRING)), Array(STRING))
+SOME = Call("case", (call("gt", K, Literal(2, LONG)), ITEMS, Literal(None, ITEMS.type)), ITEMS.type)
+"""NULL for some rows."""
 SIDES = {"left": 0, "right": 1, "condition": SAME_KEY}
 CORPUS: dict[str, Callable[[], Pipeline]] = {
     "inner join": lambda: pipeline(LEFT, RIGHT, InnerJoin(id=2, **SIDES), keep(2, 3, V)),
@@ -148,6 +166,23 @@ CORPUS: dict[str, Callable[[], Pipeline]] = {
     "rollup": lambda: pipeline(LEFT, levels(0, 1), aggregate(1, "count", K, OUT2, OUT)),
     "rollup without its level": lambda: pipeline(
         LEFT, levels(0, 1), aggregate(1, "count", K, OUT2, OUT), keep(2, 3, OUT2, N)
+    ),
+    "explode": lambda: pipeline(
+        LEFT,
+        RIGHT,
+        InnerJoin(id=2, **SIDES),
+        Generate(
+            id=3,
+            input=2,
+            rows=Call("make_array", (V, V2), Array(STRING)),
+            columns=(OUT2,),
+        ),
+        keep(3, 4, OUT2),
+    ),
+    "outer explode": lambda: pipeline(
+        LEFT,
+        Generate(id=1, input=0, rows=SOME, columns=(OUT2,), outer=True),
+        keep(1, 2, OUT2),
     ),
     "unpivot": lambda: pipeline(
         LEFT,
@@ -274,6 +309,51 @@ def test_a_broken_meaning_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch)
     broken = msgspec.structs.replace(rule, meaning=break_meaning(rule.meaning), propose=propose)
     monkeypatch.setitem(RULES, kind, broken)
     assert any(noticed(kind))
+
+
+def one_projection(operator: Any, above: Expr, context: Any) -> Any:
+    """What the first projection says, of all rows."""
+    values = zip(operator.columns, operator.projections[0], strict=True)
+    return ((substitute(above, {column.id: value for column, value in values}),),)
+
+
+def passed_alone(operator: Any, above: Expr, context: Any) -> Any:
+    """What is said of the generated values is forgotten."""
+    made = {column.id for column in operator.columns}
+    kept = (term for term in conjuncts(above) if column_ids(term).isdisjoint(made))
+    return ((conjunction(*kept),),)
+
+
+def inner_alone(operator: Any, above: Expr, context: Any) -> Any:
+    """The rows that an outer generator makes of nothing are forgotten."""
+    inner = msgspec.structs.replace(operator, outer=False)
+    return through_generate(inner, above, context)
+
+
+EXPANSIONS = {
+    "one projection stands for all": (Expand, one_projection),
+    "nothing is expanded": (Expand, lambda operator, above, context: ((FALSE,),)),
+    "generated values are forgotten": (Generate, passed_alone),
+    "rows of nothing are forgotten": (Generate, inner_alone),
+}
+"""Wrong proposals of rules that are proved once, for all operators."""
+
+
+@pytest.mark.parametrize("name", EXPANSIONS)
+def test_a_wrong_proposal_of_a_general_rule_does_no_harm(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, propose = EXPANSIONS[name]
+    monkeypatch.setitem(RULES, kind, msgspec.structs.replace(RULES[kind], propose=propose))
+    assert list(noticed(kind)) == []
+
+
+@pytest.mark.parametrize("name", EXPANSIONS)
+def test_it_is_noticed_if_it_is_believed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, propose = EXPANSIONS[name]
+    monkeypatch.setitem(RULES, kind, msgspec.structs.replace(RULES[kind], propose=propose))
+    monkeypatch.setattr(verify, "_proved_in_general", lambda kind, witnessed: True)
+    assert list(noticed(kind))
 
 
 PROPOSALS = {

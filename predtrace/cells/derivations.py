@@ -27,6 +27,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -191,6 +192,12 @@ class _Paths:
         projections = ((expand.input, values) for values in expand.projections)
         yield from self._chosen(expand.id, projections, expand.columns, wanted)
 
+    def generated(self, above: Generate, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        for column in above.columns:
+            if column.id in wanted:
+                raise NotDerivable(above.id, f"{column.name} is made by a generator")
+        yield from self.ways(above.input, wanted, padded=padded)
+
     def _beside(
         self, join: MarkJoin | ScalarSubquery, made: Column, wanted: Ids, *, padded: bool
     ) -> Iterator[_Way]:
@@ -290,6 +297,7 @@ _WAYS: Mapping[type[Operator], Callable[..., Iterator[_Way]]] = {
     ScalarSubquery: _Paths.with_value,
     Union_: _Paths.united,
     Expand: _Paths.expanded,
+    Generate: _Paths.generated,
 }
 """Operators that pass rows on one by one, and how."""
 PASSED_ON = frozenset(_WAYS)

@@ -49,6 +49,18 @@ NEVER: Mapping[str, str] = {
 }
 """Scalar functions that are never carried, with the reason."""
 
+GENERATED: Mapping[str, str] = {
+    "explode": "the elements of the array",
+    "posexplode": "the elements of the array, with their positions",
+    "inline": "the fields of the structs in the array",
+    "stack": "the arguments, row by row",
+    "json_tuple": "opaque",
+    "variant_explode": "opaque",
+    "sql_keywords": "opaque",
+    "collations": "opaque",
+}
+"""Generators, and what their rows are read as; those that are opaque are known by their names."""
+
 OF_FILES = frozenset({"rowvalidationxsdpath", "avroschemaurl"})
 """Options that name files, in lower case."""
 
@@ -84,7 +96,7 @@ def classes() -> Mapping[str, tuple[str, ...]]:
 
 def may_be_carried(name: str) -> bool:
     """Whether a function's calls may be sent to Spark by their name."""
-    if name in SYNTAX:
+    if name in SYNTAX or GENERATED.get(name) == "opaque":
         return True
     row = builtins().get(name)
     return row is not None and row.kind == SCALAR and name not in NEVER

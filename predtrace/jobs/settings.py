@@ -19,6 +19,7 @@ CASE_SENSITIVE = "spark.sql.caseSensitive"
 PREFIX = "spark.sql."
 EXCLUDED_RULES = f"{PREFIX}optimizer.excludedRules"
 TIME_PARSER = f"{PREFIX}legacy.timeParserPolicy"
+THREE_VALUED = f"{PREFIX}legacy.followThreeValuedLogicInArrayExists"
 
 
 def _keys(*names: str) -> tuple[str, ...]:

@@ -127,8 +127,12 @@ class _Weaker:
         return binding
 
     def _refuse(self, binding: ReplayedBinding | RefinedBinding) -> None:
-        graphs = (OperatorGraph(r.graph.operators(), r.node) for r in replays_of(binding))
-        exprs = [expr for g in graphs for op in g.operators() for expr in op.expressions]
+        exprs = [
+            expr
+            for replay in replays_of(binding)
+            for node in replay.graph.top_down(replay.node)
+            for expr in replay.graph[node].expressions
+        ]
         exprs += [binding.predicate, *(scan.predicate for scan in scans_of(binding))]
         for values in binding.sets:
             exprs += [values.predicate, *(member.condition for member in values.memberships)]

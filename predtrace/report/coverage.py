@@ -27,7 +27,7 @@ from predtrace.frontends.spark import (
 )
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
-from predtrace.jobs.builtins import FOLDED, SCALAR, Builtin, builtins
+from predtrace.jobs.builtins import FOLDED, GENERATED, SCALAR, Builtin, builtins
 from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNDEFINED, UNSUPPORTED
@@ -59,7 +59,7 @@ _KNOWS = {
 
 
 _SUPPORT = {"own": "own row", "carried": "carried"}
-_OF_KIND = {"window": "WindowExpression", "generator": "Explode"}
+_OF_KIND = {"window": "WindowExpression"}
 """The expression class around all functions of a kind, or like them."""
 _WHY = {
     Combines.PICKS: "the order of the rows decides whose value it takes",
@@ -182,6 +182,8 @@ def _builtin_support(row: Builtin) -> str:
     if row.support:
         return _SUPPORT[row.support]
     reason = functions_table.UNSUPPORTED.get(expression)
+    if row.kind == "generator" and (rows := GENERATED.get(row.name.removesuffix("_outer"))):
+        return "traced: its output is stored" if rows == "opaque" else f"traced: {rows}"
     if row.kind in _OF_KIND:
         reason = reason or functions_table.UNSUPPORTED.get(_OF_KIND[row.kind])
     reason = reason or _NOWHERE.get(row.name)

@@ -17,6 +17,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -119,6 +120,12 @@ def _expand(operator: Expand, names: ColumnNames, graph: OperatorGraph) -> str:
     return f"expand {columns or 'each row'} to {'; '.join(f'({row})' for row in rows)}"
 
 
+def _generate(operator: Generate, names: ColumnNames, graph: OperatorGraph) -> str:
+    columns = ", ".join(map(names.name, operator.columns))
+    outer = "outer " if operator.outer else ""
+    return f"{outer}rows of {names.expression(operator.rows)} as {columns or 'nothing'}"
+
+
 def _differing(operator: Expand) -> list[tuple[Expr, ...]]:
     """The values of each projection that are not those of all."""
     changing = _changing(operator)
@@ -142,6 +149,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Distinct: lambda operator, names, graph: "distinct",
     DropDuplicates: _drop_duplicates,
     Expand: _expand,
+    Generate: _generate,
     Sort: _sort,
     Limit: _limit,
     Sample: _sample,

@@ -10,7 +10,7 @@ from typing import Union
 
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
 from pushdown.operators.duplicates import DropDuplicates
-from pushdown.operators.expansion import Expand
+from pushdown.operators.expansion import Expand, Generate
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
 from pushdown.operators.opaque import Opaque
@@ -33,6 +33,7 @@ Operator = Union[
     MarkJoin,
     ScalarSubquery,
     Expand,
+    Generate,
     GroupBy,
     Distinct,
     DropDuplicates,
@@ -54,8 +55,8 @@ def kind_of(operator: Operator) -> str:
 
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "DropDuplicates",
-    "Except", "Expand", "Filter", "Frame", "GroupBy", "InnerJoin", "Intersect", "Limit", "MarkJoin",
-    "OneRow", "Opaque", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
+    "Except", "Expand", "Filter", "Frame", "Generate", "GroupBy", "InnerJoin", "Intersect", "Limit",
+    "MarkJoin", "OneRow", "Opaque", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
     "Window", "WindowFunction", "kind_of",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -59,9 +59,9 @@ class Rule(msgspec.Struct, frozen=True):
     symbolic tables of `bounds[i]` rows each, with their lineage; `docs/soundness.md` argues per
     operator why these bounds are enough. `lineage` is the operator's line of the table in SEMANTICS
     section 2, for people. `proof` says what the rule reads (`pushdown.simplification`). `general`
-    returns an operator, a predicate above and a context, made of arbitrary (uninterpreted)
-    expressions. Every use of the rule is an instance of it, so the solver proves it once
-    (`docs/soundness.md`).
+    gives operators, each with a predicate above and a context, made of arbitrary (uninterpreted)
+    expressions. Every use of the rule with an operator that `is_general` is an instance of one of
+    them, so the solver proves these once (`docs/soundness.md`).
 
     The other members are for sources without stored results (SEMANTICS section 4). `influence` is
     like `meaning`, for sufficient predicates. It gives every output row that the operator could
@@ -82,7 +82,8 @@ class Rule(msgspec.Struct, frozen=True):
     proof: Proof
     influence: Meaning | None = None
     propose_sufficient: Callable[[Any, Expr, Context], Proposals] | None = None
-    general: Callable[[], tuple[Any, Expr, Context]] | None = None
+    general: Callable[[], Iterable[tuple[Any, Expr, Context]]] | None = None
+    is_general: Callable[[Any], bool] = lambda operator: True
 
 
 RuleTable = Mapping[type[OperatorBase], Rule]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pushdown.operators.order import Limit, Sample, Sort
 from pushdown.rules.base import Context, OutputRow, Proof, Rule, RuleTable, Tables
 from pushdown.rules.rows import (
@@ -50,8 +52,8 @@ def everything(
     return ((TRUE,),)
 
 
-def _any_sort() -> tuple[Sort, Expr, Context]:
-    return Sort(id=0, input=1, keys=()), call("any", ANY_COLUMN), ANY_CONTEXT
+def _any_sorts() -> Iterator[tuple[Sort, Expr, Context]]:
+    yield Sort(id=0, input=1, keys=()), call("any", ANY_COLUMN), ANY_CONTEXT
 
 
 RULES: RuleTable = {
@@ -62,7 +64,7 @@ RULES: RuleTable = {
         "the input row equal to the output row",
         lift_unchanged,
         Proof.GENERAL,
-        general=_any_sort,
+        general=_any_sorts,
     ),
     Limit: Rule(
         unchanged,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pushdown.operators.base import Assignment
@@ -123,16 +123,16 @@ ANY_COLUMN = Column(0, "a", LONG)
 ANY_CONTEXT = Context(((ANY_COLUMN,),))
 
 
-def _any_filter() -> tuple[Filter, Expr, Context]:
+def _any_filters() -> Iterator[tuple[Filter, Expr, Context]]:
     condition = call("any condition", ANY_COLUMN)
-    return Filter(id=0, input=1, condition=condition), call("any", ANY_COLUMN), ANY_CONTEXT
+    yield Filter(id=0, input=1, condition=condition), call("any", ANY_COLUMN), ANY_CONTEXT
 
 
-def _any_transform() -> tuple[RowTransform, Expr, Context]:
+def _any_transforms() -> Iterator[tuple[RowTransform, Expr, Context]]:
     computed = Column(1, "b", LONG)
     value = call("any function", ANY_COLUMN, type=LONG)
     transform = RowTransform(id=0, input=1, assignments=(Assignment(computed, value),))
-    return transform, call("any", computed), ANY_CONTEXT
+    yield transform, call("any", computed), ANY_CONTEXT
 
 
 def standing_for_equals(
@@ -157,7 +157,7 @@ RULES: RuleTable = {
         "the input row equal to the output row",
         lift_filter,
         Proof.GENERAL,
-        general=_any_filter,
+        general=_any_filters,
     ),
     RowTransform: Rule(
         through_row_transform,
@@ -166,7 +166,7 @@ RULES: RuleTable = {
         "the input rows that transform into the row",
         lift_row_transform,
         Proof.GENERAL,
-        general=_any_transform,
+        general=_any_transforms,
     ),
     Distinct: Rule(
         unchanged, distinct_rows, (2,), "all equal input rows", lift_unchanged, Proof.ROWS

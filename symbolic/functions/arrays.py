@@ -60,6 +60,7 @@ ROWS = (
         _OWN,
         "a function of the elements and the result so far, then another",
     ),
+    _spark("map_entries", None, _PROPAGATES, "the entries of a map, an array of structs"),
     _spark("make_array", None, _OWN, "array of the arguments"),
     _spark("make_struct", None, _OWN, "struct of the arguments; names are in the result type"),
     _spark("make_map", None, _OWN, "map of keys and values in turn"),

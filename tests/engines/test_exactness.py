@@ -26,7 +26,7 @@ from predtrace.engines.values import arrow_type, target_table
 from predtrace.frontends.spark.functions_table import PRECISION_LOSS
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import PREFIX, TIME_PARSER, read_settings
-from symbolic.expr import Call, Column, Expr, Literal
+from symbolic.expr import Call, Column, Expr, Lambda, Literal, Variable
 from symbolic.types import (
     BOOLEAN,
     DATE,
@@ -35,12 +35,15 @@ from symbolic.types import (
     LONG,
     STRING,
     TIMESTAMP,
+    Array,
     Binary,
     DataType,
     DayTimeInterval,
     Decimal,
+    Field,
     Float,
     Integer,
+    Record,
     Timestamp,
     YearMonthInterval,
 )
@@ -218,7 +221,43 @@ def _arithmetic() -> list[Call]:
     for name in ("money", "wide"):
         column = col(f"{name}_a")
         found += [of(f, column, type=column.type) for f in ("negate", "abs")]
-    return found + _quotients() + _of_bits()
+    return found + _quotients() + _of_bits() + _nested()
+
+
+def _nested() -> list[Call]:
+    """Arrays and structs of columns, and what is asked of them."""
+    found = []
+    for name in ("text", "small", "money", "real", "day"):
+        kind = VALUES[name][0]
+        pair = col(f"{name}_a"), col(f"{name}_b")
+        array = of("make_array", *pair, type=Array(kind))
+        item, place = Variable(0, "x", kind), Variable(1, "i", INTEGER)
+        record = Record((Field("a b", kind), Field("n", INTEGER)))
+        struct = of("make_struct", pair[0], col("small_b"), type=record)
+        found += [
+            of("array_size", array, type=INTEGER),
+            of("array_exists", array, Lambda((item,), of("eq", item, pair[1]))),
+            of("array_exists", array, Lambda((item,), of("nullsafe_eq", item, pair[1]))),
+            of("array_exists", _or_null(array), Lambda((item,), of("lt", item, pair[1]))),
+            of("get_field", struct, text("a b"), type=kind),
+            of("get_field", _or_null(struct), text("n"), type=INTEGER),
+        ]
+        if name != "real":
+            placed = of("make_struct", item, place, type=record)
+            pairs = of(
+                "transform", _or_null(array), Lambda((item, place), placed), type=Array(record)
+            )
+            found += [
+                array,
+                struct,
+                pairs,
+                of("transform", array, Lambda((item,), item), type=array.type),
+            ]
+    return found
+
+
+def _or_null(value: Call) -> Call:
+    return of("case", col("flag_a"), value, Literal(None, value.type), type=value.type)
 
 
 def _of_bits() -> list[Call]:

@@ -247,6 +247,7 @@ TEMPLATES: dict[str, str] = {
     "; reduce({ai}, 0, (x, y) -> y)",
     "make_array": "array({plain}, {=}); array({i32}, {d5})",
     "make_struct": "struct({plain}); named_struct('x', {i32}, 'y', {text})",
+    "map_entries": "map_entries({mp}); map_entries({mp})[0].key",
     "make_map": "element_at(map('a', {i32}, 'b', 2), 'a')",
     "map_from_arrays": "element_at(map_from_arrays(array('a', 'b'), array({i32}, 1)), 'b')",
     "normalize_float": "CASE WHEN {f64} = 0 THEN array_distinct({af}) END",

@@ -28,6 +28,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -53,9 +54,9 @@ from pushdown.rules.base import Rule
 from pushdown.rules.groups import grouped, through_group_by
 from pushdown.rules.order import same_rows
 from pushdown.verify import push
-from symbolic.expr import FALSE, Column, Expr, Literal, call
+from symbolic.expr import FALSE, Call, Column, Expr, Literal, call
 from symbolic.solver import Prover, Verdict
-from symbolic.types import LONG, STRING
+from symbolic.types import LONG, STRING, Array
 from tests.inference.test_unstored import replayed_outputs
 from tests.reference import row_key, trace_graph
 from tests.reference.functions import Settings
@@ -108,9 +109,12 @@ ROLLED_UP = Expand(
     id=1, input=0, projections=((K, V), (K, Literal(None, STRING))), columns=(K, OUT2)
 )
 RANKED = WindowFunction(OUT, AggregateCall("rank", (), LONG), (), (SortKey(K),), silent=True)
+ITEMS = Call("make_array", (V, Literal("x", STRING)), Array(STRING))
+GENERATED = Generate(id=1, input=0, rows=ITEMS, columns=(OUT2,))
 CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     RowTransform: lambda: of(LEFT, RENAMED),
     Expand: lambda: of(LEFT, ROLLED_UP),
+    Generate: lambda: of(LEFT, GENERATED),
     Sort: lambda: of(LEFT, Sort(id=1, input=0, keys=(SortKey(V),))),
     Filter: lambda: of(LEFT, Filter(id=1, input=0, condition=call("gt", K, Literal(1, LONG)))),
     Distinct: lambda: of(LEFT, Distinct(id=1, input=0)),

@@ -13,6 +13,8 @@ from pushdown.verify import SolverQuestion, lift
 from symbolic.expr import TRUE, Column, Expr, ParamSet, conjunction, member, render
 from symbolic.solver import Verdict
 from tests.pushdown.test_rules import (
+    GENERATE,
+    LISTED,
     ONE,
     PROGRAM,
     ROLLUP,
@@ -67,6 +69,7 @@ LIFTED: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, str]] = {
     "projection, computed": (TWICE, (KNOWN_A,), ONE, "TRUE"),
     "expand, passed on": (ROLLUP, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "expand, of one projection": (ROLLUP, (known(B),), ONE, "TRUE"),
+    "generate": (GENERATE, (KNOWN_A,), LISTED, f"(a) {IN_1}"),
     "sort": (SORT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "limit": (LIMIT, (KNOWN_A,), ONE, f"(a) {IN_1}"),
     "sample": (SAMPLE, (KNOWN_A,), ONE, f"(a) {IN_1}"),
@@ -126,6 +129,7 @@ WRONG_LIFTS: dict[str, tuple[Operator, tuple[Expr, ...], Inputs, Expr]] = {
     "filter: of another column": (FILTER, (KNOWN_A,), ONE, about(B, A)),
     "projection: of the argument": (TWICE, (KNOWN_A,), ONE, about(X, A)),
     "expand: of one projection": (ROLLUP, (known(B),), ONE, about(Y, B)),
+    "generate: of what is generated": (GENERATE, (KNOWN_A,), LISTED, about(Y, A)),
     "sort: of another column": (SORT, (KNOWN_A,), ONE, about(B, A)),
     "limit: of another column": (LIMIT, (KNOWN_A,), ONE, about(B, A)),
     "sample: of another column": (SAMPLE, (KNOWN_A,), ONE, about(B, A)),

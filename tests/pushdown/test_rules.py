@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from pushdown.operators import (
@@ -18,6 +19,7 @@ from pushdown.operators import (
     Expand,
     Filter,
     Frame,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -41,7 +43,7 @@ from pushdown.rules import LEAVES, RULES, UNSUPPORTED
 from pushdown.rules.base import Context
 from pushdown.verify import push
 from symbolic.expr import FALSE, TRUE, Column, Expr, Literal, Param, call, conjunction, render, same
-from symbolic.types import BOOLEAN, DOUBLE, INTEGER, LONG, STRING
+from symbolic.types import BOOLEAN, DOUBLE, INTEGER, LONG, STRING, Array
 
 A = Column(1, "a", LONG)
 B = Column(2, "b", STRING)
@@ -79,6 +81,13 @@ ROLLUP = Expand(
     input=1,
     projections=((A, B, Literal(0, LONG)), (A, Literal(None, STRING), Literal(1, LONG))),
     columns=(A, Y, G),
+)
+LIST = Column(11, "l", Array(STRING))
+LISTED = ((A, LIST),)
+GENERATE = Generate(id=0, input=1, rows=LIST, columns=(Y,))
+OUTER = msgspec.structs.replace(GENERATE, outer=True)
+OPAQUE = msgspec.structs.replace(
+    GENERATE, rows=call("unknown", B, type=LIST.type), fields=("y",), opaque=True
 )
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
@@ -245,6 +254,40 @@ CASES: dict[str, Case] = {
         [True],
     ),
     "expand, level open": (ROLLUP, pin(Y), ONE, ["b <=> :y OR :y IS NULL"], [True]),
+    "generate": (
+        GENERATE,
+        pin(A, Y),
+        LISTED,
+        ["a <=> :a AND array_exists(l, row -> row <=> :y)"],
+        [True],
+    ),
+    "generate, any element": (
+        GENERATE,
+        pin(A),
+        LISTED,
+        ["a <=> :a AND array_exists(l, row -> TRUE)"],
+        [True],
+    ),
+    "generate, no equality": (
+        GENERATE,
+        call("lt", Y, Literal("b", STRING)),
+        LISTED,
+        ["array_exists(l, row -> row < 'b')"],
+        [True],
+    ),
+    "outer generate": (
+        OUTER,
+        pin(Y),
+        LISTED,
+        [
+            "array_exists(l, row -> row <=> :y) OR "
+            "(NOT (coalesce(array_exists(l, row -> TRUE), FALSE)) AND :y IS NULL)"
+        ],
+        [True],
+    ),
+    "outer generate, any element": (OUTER, pin(A), LISTED, ["a <=> :a"], [True]),
+    "opaque generate, its argument pinned": (OPAQUE, pin(B, Y), ONE, ["b <=> :b"], [True]),
+    "opaque generate, its argument open": (OPAQUE, pin(A, Y), ONE, ["a <=> :a"], [False]),
     "sort": (Sort(id=0, input=1, keys=(SortKey(A),)), pin(B), ONE, ["b <=> :b"], [True]),
     "limit, whole row": (
         Limit(id=0, input=1, count=3),

@@ -21,6 +21,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -41,7 +42,7 @@ from pushdown.operators import (
 from symbolic.expr import Column, Expr
 from symbolic.types import DOUBLE, INTEGER, LONG, STRING, DataType
 from tests.reference.aggregates import ATTAINED, attaining, compile_aggregate
-from tests.reference.expressions import compile_expr
+from tests.reference.expressions import UnsupportedInReference, compile_expr
 from tests.reference.functions import Settings
 from tests.reference.joins import matching
 from tests.reference.provenance import NOTHING, Provenance, both, union
@@ -119,6 +120,21 @@ class Run:
             [rows[index] for index in range(len(source.rows)) for rows in made],
             [provenance for provenance in source.provenances for _ in made],
         )
+
+    def generate(self, operator: Generate, source: Relation) -> Relation:
+        if operator.opaque:
+            raise UnsupportedInReference("what an opaque generator makes is not known")
+        element = Column(-1, "row", operator.element)
+        values = [compile_expr(v, (element,), self.settings) for v in operator.values(element)]
+        result = Relation(self.graph.output(operator.id), [], [])
+        nothing = (None,) * len(operator.columns)
+        arrays = self._assigned([operator.rows], source)
+        for row, (array,), provenance in zip(source.rows, arrays, source.provenances, strict=True):
+            made = [tuple(value((item,)) for value in values) for item in array or ()]
+            for generated in made or [nothing] * operator.outer:
+                result.rows.append(row + generated)
+                result.provenances.append(provenance)
+        return result
 
     def _assigned(self, values: Iterable[Expr], source: Relation) -> list[Row]:
         compiled = [compile_expr(value, source.columns, self.settings) for value in values]
@@ -351,6 +367,7 @@ EVALUATORS: dict[type, Any] = {
     Filter: Run.filter,
     RowTransform: Run.row_transform,
     Expand: Run.expand,
+    Generate: Run.generate,
     InnerJoin: Run.inner_join,
     OuterJoin: Run.outer_join,
     SemiJoin: Run.semi_join,

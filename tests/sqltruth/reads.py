@@ -6,7 +6,7 @@ sort keys and comparisons of whole rows read theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tests.sqltruth.syntax import (
     Aggregate,
@@ -27,6 +27,7 @@ from tests.sqltruth.syntax import (
     Subquery,
     Table,
     Top,
+    View,
     width,
 )
 
@@ -92,13 +93,20 @@ def of_select(select: Select, needed: Places) -> Reads:
     ]
     above = _all([*outputs, *select.order])
     grouping = select.grouping
-    below = _all(select.where)
+    below = _all([*select.where, *(part for view in select.views for part in of_view(view))])
     if grouping is None:
         return above | below
     if grouping.having is not None:
         above |= of_expression(grouping.having)
     computed = [aggregate for _, aggregate in aggregates_read(grouping, above)]
     return above | below | _all(grouping.keys) | _all(computed)
+
+
+def of_view(view: View) -> Iterator[Expr]:
+    """The expressions of a LATERAL VIEW: its array decides how many rows there are."""
+    yield from view.values
+    if view.kept is not None:
+        yield view.kept
 
 
 def aggregates_read(grouping: Grouping, above: Reads) -> list[tuple[int, Aggregate]]:

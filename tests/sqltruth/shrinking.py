@@ -134,6 +134,9 @@ def _own(node: Node) -> Iterator[Node]:
 def _smaller_select(select: Select) -> Iterator[Select]:
     for place in range(len(select.where)):
         yield dataclasses.replace(select, where=(*select.where[:place], *select.where[place + 1 :]))
+    for place in range(len(select.views)):
+        fewer = (*select.views[:place], *select.views[place + 1 :])
+        yield dataclasses.replace(select, views=fewer)
     if select.distinct:
         yield dataclasses.replace(select, distinct=False)
     if select.order:

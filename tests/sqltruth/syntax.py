@@ -129,7 +129,8 @@ Item: TypeAlias = Table | Derived | Join
 class Grouping:
     """GROUP BY: `written` says for each key how it is written in the clause.
 
-    No key, ever so many aggregates: one group, also of nothing.
+    No key, ever so many aggregates: one group, also of nothing. With `sets`, the clause's text is
+    `levels`, and every set of places of keys makes groups of its own: the other keys are NULL.
     """
 
     relation: int
@@ -137,6 +138,20 @@ class Grouping:
     aggregates: tuple[Aggregate, ...]
     written: tuple[str, ...] = ()
     having: Expr | None = None
+    sets: tuple[tuple[int, ...], ...] = ()
+    levels: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """LATERAL VIEW explode of an array of `values`; the array is NULL where `kept` is not true."""
+
+    relation: int
+    values: tuple[Expr, ...]
+    alias: str
+    name: str
+    kept: Expr | None = None
+    outer: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +164,7 @@ class Select:
     distinct: bool = False
     order: tuple[Expr, ...] = ()
     star: bool = False
+    views: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,17 +238,26 @@ def _select_text(select: Select) -> str:
         for item, name in zip(select.items, select.names, strict=True)
     )
     parts = ["SELECT", "DISTINCT" * select.distinct, "*" if select.star else items]
-    parts += ["FROM", item_text(select.source)]
+    parts += ["FROM", item_text(select.source), *map(_view_text, select.views)]
     if select.where:
         parts += ["WHERE", " AND ".join(text(term) for term in select.where)]
     if select.grouping is not None:
         if select.grouping.keys:
-            parts += ["GROUP BY", ", ".join(select.grouping.written)]
+            written = select.grouping.levels or ", ".join(select.grouping.written)
+            parts += ["GROUP BY", written]
         if select.grouping.having is not None:
             parts += ["HAVING", text(select.grouping.having)]
     if select.order:
         parts += ["ORDER BY", ", ".join(text(term) for term in select.order)]
     return " ".join(part for part in parts if part)
+
+
+def _view_text(view: View) -> str:
+    array = f"array({', '.join(map(text, view.values))})"
+    if view.kept is not None:
+        array = f"CASE WHEN {text(view.kept)} THEN {array} END"
+    outer = "OUTER " * view.outer
+    return f"LATERAL VIEW {outer}explode({array}) {quoted(view.alias)} AS {quoted(view.name)}"
 
 
 def item_text(item: Item) -> str:

@@ -50,6 +50,7 @@ from tests.sqltruth.syntax import (
     Subquery,
     Table,
     Top,
+    View,
     subqueries,
 )
 from tests.sqltruth.values import (
@@ -106,6 +107,8 @@ class Tracer:
     def _select(self, select: Select, outer: Env, needed: reads.Places, path: Path) -> list[Traced]:
         clauses = reads.of_select(select, needed)
         rows = list(self._item(select.source, outer, clauses, path))
+        for view in select.views:
+            rows = list(self._viewed(rows, view, outer, path))
         for term in select.where:
             rows = list(self._kept(rows, term, outer, path))
         if select.grouping is not None:
@@ -126,6 +129,16 @@ class Tracer:
                 sources |= self._value(term, env, path).sources
             result.append(Traced(tuple(values), sources))
         return distinct(result) if select.distinct else result
+
+    def _viewed(
+        self, rows: Sequence[Joined], view: View, outer: Env, path: Path
+    ) -> Iterator[Joined]:
+        for row in rows:
+            env = {**outer, **row.env}
+            there = view.kept is None or self._value(view.kept, env, path).value is True
+            values = [self._value(each, env, path).value for each in view.values] if there else []
+            for value in values or [None] * view.outer:
+                yield Joined({**row.env, view.relation: (value,)}, row.sources)
 
     def _kept(
         self, rows: Sequence[Joined], term: Expr, outer: Env, path: Path
@@ -155,10 +168,12 @@ class Tracer:
                 value = self._argument(aggregate, env, path)
                 sources |= kept.sources | value.sources
                 arguments.append((kept.value is True, value.value))
-            values = tuple(normalized(found.value) for found in keys)
-            groups.setdefault(row_key(values), []).append(
-                ((values, arguments), Joined(row.env, sources))
-            )
+            found_keys = [normalized(found.value) for found in keys]
+            everything = tuple(range(len(keys)))
+            for level, places in enumerate(grouping.sets or (everything,)):
+                values = tuple(v if n in places else None for n, v in enumerate(found_keys))
+                found = (level,) * bool(grouping.sets) + row_key(values)
+                groups.setdefault(found, []).append(((values, arguments), Joined(row.env, sources)))
         result = [self._group(grouping, computed, members) for members in groups.values()]
         if grouping.having is not None:
             result = list(self._kept(result, grouping.having, outer, path))

@@ -28,6 +28,7 @@ from tests.sqltruth.syntax import (
     Statement,
     Table,
     Top,
+    View,
     quoted,
     subexpressions,
     text,
@@ -86,7 +87,13 @@ class Writer(Conditions):
         """The query, perhaps its first rows, perhaps sorted by a column that is not in its
         output.
         """
-        if isinstance(query, Select) and query.grouping and not query.distinct and self.chance(0.1):
+        if (
+            isinstance(query, Select)
+            and query.grouping
+            and not query.distinct
+            and self.chance(0.1)
+            and not query.grouping.sets
+        ):
             grouping = query.grouping
             part = self.pick([*grouping.keys, *grouping.aggregates])
             place = [*grouping.keys, *grouping.aggregates].index(part)
@@ -122,6 +129,7 @@ class Writer(Conditions):
     ) -> tuple[Select, list[str]]:
         """A SELECT, correlated with `outer` if that is given."""
         source, columns = self._from(depth)
+        views = tuple(self._view(columns) for _ in range(self.chance(0.12)))
         scope = self._local(columns)
         # A merged column has no qualifier: in a subquery its name may be that of a column there.
         qualified = [column.ref for column in columns if "`.`" in column.ref.text]
@@ -129,19 +137,40 @@ class Writer(Conditions):
         if outer:
             where.append(self._correlation(scope, outer))
         if self.chance(grouped):
-            return self._grouped(source, tuple(where), scope, depth, types, keys)
+            found, kinds = self._grouped(source, tuple(where), scope, depth, types, keys)
+            return dataclasses.replace(found, views=views), kinds
         if types is None and self._plain(source) and self.chance(0.1):
             items: list[Expr] = [column.ref for column in columns]
             names = [column.name for column in columns]
-            found = Select(tuple(items), tuple(names), source, tuple(where), star=True)
+            found = Select(tuple(items), tuple(names), source, tuple(where), star=True, views=views)
             return found, [item.type for item in items]
         wanted = list(types or [self._some_type(scope) for _ in range(self.pick((1, 2, 2, 3)))])
         items = [self.value(data_type, scope, depth, qualified, 1) for data_type in wanted]
         distinct = self.chance(0.15)
         return (
-            Select(tuple(items), self._fresh(len(items)), source, tuple(where), distinct=distinct),
+            Select(
+                tuple(items),
+                self._fresh(len(items)),
+                source,
+                tuple(where),
+                distinct=distinct,
+                views=views,
+            ),
             wanted,
         )
+
+    def _view(self, columns: list[Column]) -> View:
+        """A LATERAL VIEW over the columns, to which its own is added."""
+        scope = [column.ref for column in columns]
+        data_type = self._some_type(scope)
+        values = tuple(
+            self.value(data_type, scope, 0, (), 2) for _ in range(self.pick((1, 2, 2, 3)))
+        )
+        relation = next(self._numbers)
+        alias, (name,) = self.pick(_ODD).format(f"x{relation}"), self._fresh(1)
+        columns += self._columns(relation, alias, [(name, data_type)])
+        kept = self.condition(scope, 0, ()) if self.chance(0.4) else None
+        return View(relation, values, alias, name, kept, self.chance(0.5))
 
     def _plain(self, source: Item) -> bool:
         """Whether ``*`` gives columns of different names that are all there is."""
@@ -179,7 +208,10 @@ class Writer(Conditions):
             aggregates.append(self._aggregate(scope, depth, types[0]))
         parts = [*keys, *aggregates]
         columns = [Ref(relation, n, part.type, of=part) for n, part in enumerate(parts)]
-        outer = [ref for ref in columns if isinstance(ref.of, Ref) and "`.`" in ref.of.text]
+        sets, levels = self._levels(keys) if keys and self.chance(0.25) else ((), "")
+        outer = [
+            ref for ref in columns if isinstance(ref.of, Ref) and "`.`" in ref.of.text and not sets
+        ]
         if types is None:
             items = [c if self.chance(0.8) else self.value(c.type, columns, 0, outer, 1)
                      for c in columns if self.chance(0.9)] or [columns[0]]  # fmt: skip
@@ -191,11 +223,27 @@ class Writer(Conditions):
             having = self.condition(columns, depth, outer)
         grouping = Grouping(
             relation, tuple(keys), tuple(aggregates),
-            tuple(self._written(key, items, names) for key in keys), having,
+            tuple(self._written(key, items, names) for key in keys), having, sets, levels,
         )  # fmt: skip
         distinct = self.chance(0.08)
         found = Select(tuple(items), names, source, where, grouping, distinct)
         return found, [item.type for item in items]
+
+    def _levels(self, keys: Sequence[Expr]) -> tuple[tuple[tuple[int, ...], ...], str]:
+        """Grouping sets of the keys: a ROLLUP, a CUBE, or some of all."""
+        places = range(len(keys))
+        every = tuple(c for n in places for c in itertools.combinations(places, n + 1))
+        written = ", ".join(map(text, keys))
+        kind = self.pick(("ROLLUP", "CUBE", "SETS"))
+        if kind == "ROLLUP":
+            return tuple(tuple(places[:n]) for n in range(len(keys), -1, -1)), f"ROLLUP ({written})"
+        if kind == "CUBE":
+            return (*every, ()), f"CUBE ({written})"
+        chosen = tuple(self.rng.choices((*every, ()), k=2))
+        if {place for each in chosen for place in each} != set(places):
+            chosen = (*chosen, tuple(places))
+        sets = ", ".join(f"({', '.join(text(keys[place]) for place in each)})" for each in chosen)
+        return chosen, f"GROUPING SETS ({sets})"
 
     def _of_group(self, data_type: str, columns: Scope) -> Expr:
         fitting = [column for column in columns if column.type == data_type]

@@ -19,6 +19,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -40,7 +41,7 @@ from pushdown.operators import (
     Window,
 )
 from symbolic.expr import Call, Column, Expr, Literal, call
-from symbolic.types import BOOLEAN, LONG, DataType
+from symbolic.types import BOOLEAN, LONG, Array, DataType, Field, Record
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
 from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
@@ -338,6 +339,30 @@ def _expanded(build: GraphBuilder, source: Node, data_type: DataType) -> Expr:
     return build.fitting(source, data_type)
 
 
+def _generate(build: GraphBuilder, budget: int) -> Node:
+    """The elements of an array of values, or the fields of structs in one; some arrays are NULL."""
+    source = build.relation(budget)
+    types = [one_of(build.draw, COLUMN_TYPES) for _ in range(one_of(build.draw, (1, 1, 2)))]
+    structs = len(types) > 1 or likely(build.draw, 3)
+    names = tuple(f"f{place}" for place in range(len(types)))
+    kind: DataType = types[0]
+    if structs:
+        fields = zip(names, types, strict=True)
+        kind = Record(tuple(Field(name, data_type) for name, data_type in fields))
+    items = []
+    for _ in range(one_of(build.draw, (1, 2, 2, 3))):
+        values = tuple(build.fitting(source, data_type) for data_type in types)
+        items.append(Call("make_struct", values, kind, False) if structs else values[0])
+    rows: Expr = Call("make_array", tuple(items), Array(kind), False)
+    if likely(build.draw, 2):
+        there = predicate(build.draw, source.columns, depth=1)
+        rows = Call("case", (there, rows, Literal(None, rows.type)), rows.type)
+    return build.add(
+        Generate, source, input=source.id, rows=rows, columns=tuple(map(build.named, types)),
+        fields=names if structs else (), outer=likely(build.draw, 2),
+    )  # fmt: skip
+
+
 def _grouping_sets(build: GraphBuilder, budget: int) -> Node:
     """Groups at several levels, told apart by a number or, where it is not read above, not."""
     source = build.relation(max(budget - 2, 0))
@@ -421,6 +446,7 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "top_ranked": (_top_ranked, Window),
     "sample": (_sample, Sample),
     "expand": (_expand, Expand),
+    "generate": (_generate, Generate),
     "grouping_sets": (_grouping_sets, Expand),
     "opaque": (_opaque, Opaque),
 }

@@ -24,6 +24,7 @@ from pushdown.operators import (
     Except,
     Expand,
     Filter,
+    Generate,
     GroupBy,
     InnerJoin,
     Intersect,
@@ -93,7 +94,7 @@ def _one_row(rewriter: Rewriter, operator: OneRow, names: Names) -> Carried:
     return Carried(rewriter.copy(operator, []), {})
 
 
-def _filter(rewriter: Rewriter, operator: Filter, names: Names) -> Carried:
+def _filter(rewriter: Rewriter, operator: Filter | Generate, names: Names) -> Carried:
     below = rewriter.carried(operator.input, names)
     return Carried(rewriter.copy(names(operator), [below.node]), below.rows, below.equal)
 
@@ -295,6 +296,7 @@ RULES: dict[type[Operator], Callable[[Rewriter, Any, Names], Carried]] = {
     Filter: _filter,
     RowTransform: _row_transform,
     Expand: _expand,
+    Generate: _filter,
     InnerJoin: _join,
     OuterJoin: _join,
     SemiJoin: _semi_join,

@@ -15,4 +15,5 @@ DUCKDB_DIALECT = Dialect(
     windows=spellings(DUCKDB_WINDOWS),
     exists_as_value=True,
     materializes=True,
+    lateral_views=False,
 )

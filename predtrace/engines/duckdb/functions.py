@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from predtrace.engines.duckdb import exactness as where
+from predtrace.engines.duckdb import nested
 from predtrace.engines.duckdb import spellings as spell
 from predtrace.engines.duckdb.exact_types import UNREADABLE
 from predtrace.engines.sql.compiler import (
@@ -155,9 +156,9 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "unix_micros": Refused(_UNPROVEN),
     "timestamp_micros": Refused(_UNPROVEN),
     "make_date": Refused(_UNPROVEN),
-    "get_field": Refused(_NESTED),
+    "get_field": Evaluated("struct_extract", nested.FIELDS),
     "get_item": Refused(_NESTED),
-    "array_size": Refused(_NESTED),
+    "array_size": Evaluated(nested.size, ALWAYS),
     "array_contains": Refused(_NESTED),
     "array_position": Refused(_NESTED),
     "element_at": Refused(_NESTED),
@@ -167,14 +168,15 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "array_distinct": Refused(_NESTED),
     "array_remove": Refused(_NESTED),
     "array_repeat": Refused(_NESTED),
-    "transform": Refused(_NESTED),
+    "transform": Evaluated(nested.transform, ALWAYS),
     "filter": Refused(_NESTED),
     "zip_with": Refused(_NESTED),
-    "array_exists": Refused(_NESTED),
+    "array_exists": Evaluated(nested.array_exists, nested.EXISTS),
     "array_forall": Refused(_NESTED),
     "array_aggregate": Refused(_NESTED),
-    "make_array": Refused(_NESTED),
-    "make_struct": Refused(_NESTED),
+    "map_entries": Refused(_NESTED),
+    "make_array": Evaluated("list_value", nested.ELEMENTS),
+    "make_struct": Evaluated(nested.struct, nested.FIELDS),
     "make_map": Refused(_NESTED),
     "map_from_arrays": Refused(_NESTED),
     "carried": Refused("it is one of Spark's that nobody has compared"),

@@ -17,6 +17,7 @@ SPARK_DIALECT = Dialect(
     windows=spellings(SPARK_WINDOWS),
     exists_as_value=False,
     materializes=False,
+    lateral_views=True,
 )
 
 QUESTIONS: dict[bool, Dialect] = {

@@ -165,6 +165,7 @@ SPARK: Mapping[str, SparkFunction] = {
     "array_exists": may_fail("exists"),
     "array_forall": may_fail("forall"),
     "array_aggregate": may_fail("aggregate"),
+    "map_entries": never_fails("map_entries"),
     "make_array": never_fails("array"),
     "make_struct": never_fails(spell.struct),
     "make_map": may_fail("map"),

@@ -24,7 +24,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
 
     `semantics` are the semantics whose functions the engine evaluates. `exists_as_value` says
     whether EXISTS may stand among the selected values, `materializes` whether a CTE can be
-    computed once, however often it is read.
+    computed once, however often it is read, `lateral_views` whether the elements of an array are
+    read by LATERAL VIEW, or joined by UNNEST.
     """
 
     name: str
@@ -34,6 +35,13 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     windows: Mapping[str, WindowSpelling]
     exists_as_value: bool
     materializes: bool
+    lateral_views: bool
+
+    def elements(self, array: exp.Expr) -> exp.Expr:
+        """A relation, still without a name, of the elements of an array."""
+        if self.lateral_views:
+            return exp.Explode(this=array)
+        return exp.Unnest(expressions=[array])
 
     def aggregate(self, call: AggregateCall, compile: Compiler) -> exp.Expr:
         """The aggregate in SQL, of the type that the call states.

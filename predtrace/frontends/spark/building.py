@@ -158,6 +158,26 @@ class Builder:
         """An expression of a class of Catalyst, with these arguments."""
         return getattr(self._expressions, function)(*arguments)
 
+    def zero(self) -> JavaObject:
+        """0 as a bigint."""
+        return self._expressions.Literal.default(
+            self.jvm.org.apache.spark.sql.types.DataTypes.LongType
+        )
+
+    def count(self) -> JavaObject:
+        """The function ``count(*)``."""
+        return self._expressions.aggregate.Count(scala_seq(self.jvm, [self.zero()]))
+
+    def array(self, values: JavaObject, element: JavaObject) -> JavaObject:
+        """An array of these values (a Seq) of a Catalyst type."""
+        data = self.jvm.org.apache.spark.sql.catalyst.util.GenericArrayData(values)
+        kind = self.jvm.org.apache.spark.sql.types.DataTypes.createArrayType(element)
+        return self._expressions.Literal(data, kind)
+
+    def field(self, struct: JavaObject, place: int) -> JavaObject:
+        """A field of a struct, by its place."""
+        return self._expressions.GetStructField(struct, place, self._none)
+
     def null(self, data_type: JavaObject) -> JavaObject:
         """A NULL of a Catalyst type."""
         return self._expressions.Literal(None, data_type)

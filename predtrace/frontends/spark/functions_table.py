@@ -77,6 +77,7 @@ SCALAR: dict[str, CatalystClass] = {
     "CheckOverflow": _plain("check_overflow"),
     "CreateArray": _plain("make_array"),
     "CreateMap": _plain("make_map"),
+    "MapEntries": _plain("map_entries"),
     "MapFromArrays": _plain("map_from_arrays"),
     "Slice": _plain("slice"),
     "Flatten": _plain("flatten"),
@@ -207,10 +208,9 @@ WINDOW: dict[str, str] = {
 """Classes of functions that only windows have: the id."""
 
 UNSUPPORTED: dict[str, str] = {
-    "PivotFirst": "pivots are not traced yet; write an aggregate with FILTER for each value",
+    "PivotFirst": "it stands outside of a pivot; write an aggregate with FILTER for each value",
     "ScalaUDF": "user functions of the JVM are opaque so far; use SQL functions",
     "WindowExpression": "windows stand beside other columns; compute it in a subquery of FROM",
-    "Explode": "row generators are not traced yet",
     "OuterReference": "this correlation of a subquery is not traced yet; write it as a join",
     "InSubquery": "IN is not traced at this place; move it to WHERE",
     **dict.fromkeys(
@@ -219,8 +219,6 @@ UNSUPPORTED: dict[str, str] = {
         "compute it in the query around that",
     ),
     "LateralSubquery": "lateral joins are not traced yet; write it as a plain join",
-    "Grouping": "grouping sets are not traced yet",
-    "GroupingID": "grouping sets are not traced yet",
 }
 """Expression classes known to be refused, with the reason and the way out."""
 OF_VALUES = frozenset({"ScalaUDF"})

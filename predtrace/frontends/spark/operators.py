@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from predtrace.errors import NonDeterministicError, PredTraceError, UnsupportedOperatorError
-from predtrace.frontends.spark import expansion, joins, opaque, rows, scans, set_operations
+from predtrace.frontends.spark import (
+    expansion,
+    generators,
+    joins,
+    opaque,
+    rows,
+    scans,
+    set_operations,
+)
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
 from predtrace.frontends.spark.registry import BECOMES, TRANSLATORS
@@ -20,8 +28,6 @@ from predtrace.frontends.spark.windows import WINDOWS, translate_windows, window
 _NOT_YET = "not traced yet"
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
-    "Generate": f"explode and its like, describe and summary are {_NOT_YET}",
-    "Pivot": f"pivots are {_NOT_YET}; write an aggregate with FILTER for each value",
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
     "DomainJoin": "this correlated subquery needs a join with its outer rows; write it as a join",
     "AsOfJoin": f"as-of joins are {_NOT_YET}",
@@ -97,4 +103,4 @@ def _refusal(node: Node) -> PredTraceError:
 
 __all__ = ["BECOMES", "NON_DETERMINISTIC", "TRANSLATORS", "UNSUPPORTED", "translate"]
 # Importing these modules fills the registry.
-_FAMILIES = (expansion, joins, opaque, rows, scans, set_operations)
+_FAMILIES = (expansion, generators, joins, opaque, rows, scans, set_operations)

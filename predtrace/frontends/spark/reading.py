@@ -22,10 +22,10 @@ from predtrace.frontends.spark.nested_cases import refuse_nested_cases
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
 from predtrace.frontends.spark.pipeline import SparkPipeline
+from predtrace.frontends.spark.pivots import without_pivots
 from predtrace.frontends.spark.pruning import prune
 from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.translation import Translation
-from predtrace.frontends.spark.tree import read_tree
 from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
 from pushdown.calls import python_functions
@@ -98,17 +98,17 @@ def _read(
     inlined = normalizer.fold_names(normalizer.inline_ctes(analyzed), session._jsparkSession)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
-    pruned = prune(normalizer.fold_tables(settled), builder)
+    plan = without_pivots(prune(normalizer.fold_tables(settled), builder), builder)
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
         normalizer=normalizer,
         settings=settings,
         carrier=Carrier(session, settings, builder),
-        leaves=collect_leaves(read_tree(pruned)),
+        leaves=collect_leaves(plan),
         variables=Variables(jvm),
     )
-    result = translate(translation, translation.normalized(pruned))
+    result = translate(translation, translation.normalized(plan.handle))
     translation.leaves.check_all_taken()
     _number_scans(translation)
     root = _named(translation, result.node, dataframe.columns)

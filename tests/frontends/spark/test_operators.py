@@ -63,6 +63,7 @@ SHAPES = {
     "SELECT sum(v) FROM t GROUP BY g, g": "RowTransform(GroupBy(t1))",
     "SELECT g, g AS h, max(v), max(v) FROM t GROUP BY g": "RowTransform(GroupBy(t1))",
     "SELECT g FROM t GROUP BY g HAVING sum(v) > 5": "RowTransform(Filter(GroupBy(t1)))",
+    "SELECT g, e FROM t LATERAL VIEW explode(array(k, v)) AS e": "RowTransform(Generate(t1))",
     "SELECT g, count(*) FROM t GROUP BY ROLLUP (g)": (
         "RowTransform(GroupBy(Expand(RowTransform(t1))))"
     ),

@@ -23,7 +23,6 @@ Read = Callable[[str], SparkPipeline]
 
 UNSUPPORTED = {
     "SELECT first(v) FILTER (WHERE k > 1) OVER (ORDER BY k) FROM t": "First.*FILTER",
-    "SELECT explode(array(v, k)) FROM t": "Generate",
     "SELECT max(arrays_zip(array(v), array(k))) FROM t": "ArraysZip.*another expression",
     "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",
     "SELECT id FROM range(0, 9223372036854775807, 2305843009213693952)": "Range.*64 bits",
