@@ -13,7 +13,14 @@ from predtrace.frontends.spark.catalyst import JavaObject, items, origin_of
 from predtrace.frontends.spark.translation import Translated, Translation
 from predtrace.frontends.spark.tree import Node
 from predtrace.frontends.spark.window_functions import Reading, read_functions
-from pushdown.operators import AggregateCall, Assignment, RowTransform, Window, WindowFunction
+from pushdown.operators import (
+    AggregateCall,
+    Assignment,
+    Filter,
+    RowTransform,
+    Window,
+    WindowFunction,
+)
 from symbolic.expr import Column
 
 WINDOWS = ("Window",)
@@ -22,19 +29,40 @@ WINDOWS = ("Window",)
 
 def window_input(node: Node) -> Node:
     """The plan below the windows of one SELECT."""
-    return _nodes(node)[-1].children[0]
+    return _nodes(node)[0][-1].children[0]
 
 
-def _nodes(node: Node) -> list[Node]:
-    """The windows of one SELECT, from the top: none of them reads what another computes."""
-    found = [node]
-    read = _read_ids(node)
-    while (below := found[-1].children[0]).cls in WINDOWS:
-        if any(each.expr_id in read for each in below.expressions("windowExpressions")):
-            break
-        found.append(below)
+def _nodes(node: Node) -> tuple[list[Node], list[Node]]:
+    """The windows of one SELECT, from the top: none of them reads what another computes.
+
+    Then the filters among them: the optimizer moves filters of partition keys below a window. They
+    are moved back, above all windows.
+    """
+    windows, moved = [node], list[Node]()
+    read, keys = _read_ids(node), _partition_ids(node)
+    while True:
+        below, filters = windows[-1].children[0], list[Node]()
+        while below.cls == "Filter" and _moves(below, keys):
+            filters.append(below)
+            below = below.children[0]
+        computed = (each.expr_id for each in below.expressions("windowExpressions"))
+        if below.cls not in WINDOWS or any(each in read for each in computed):
+            return windows, moved
+        moved += filters
+        windows.append(below)
         read |= _read_ids(below)
-    return found
+        keys &= _partition_ids(below)
+
+
+def _moves(node: Node, keys: set[int]) -> bool:
+    """Whether a filter reads partition keys alone."""
+    parts = (part for root in node.all_expressions() for part in root.walk())
+    return _read_ids(node) <= keys and not any(part.is_subquery for part in parts)
+
+
+def _partition_ids(node: Node) -> set[int]:
+    keys = node.expressions("partitionSpec")
+    return {key.expr_id for key in keys if key.cls == "AttributeReference"}
 
 
 def _read_ids(node: Node) -> set[int]:
@@ -47,7 +75,8 @@ def translate_windows(translation: Translation, node: Node, below: Translated) -
 
     Raises UnsupportedOperatorError for an unknown function.
     """
-    readings = [read_functions(translation, each, below) for each in _nodes(node)]
+    windows, filters = _nodes(node)
+    readings = [read_functions(translation, each, below) for each in windows]
     numbered = _numbered(translation, node, below, readings)
     functions = [each for reading in readings for each in reading.functions]
     operator = Window(
@@ -73,7 +102,22 @@ def translate_windows(translation: Translation, node: Node, below: Translated) -
         return plan
 
     added = translation.add(operator, build, (numbered,))
-    return _without_added(translation, node, operator, added, below)
+    shown = _without_added(translation, node, operator, added, below)
+    for each in reversed(filters):
+        shown = _filtered(translation, each, shown)
+    return shown
+
+
+def _filtered(translation: Translation, node: Node, below: Translated) -> Translated:
+    (condition,) = node.all_expressions()
+    operator = Filter(
+        id=translation.next_node,
+        input=below.node,
+        condition=translation.reader(below, replaced={}).read(condition),
+        origin=origin_of(node.handle),
+    )
+    added = translation.add(operator, translation.same_node(node), (below.node,))
+    return Translated(added, below.output)
 
 
 def _numbered(

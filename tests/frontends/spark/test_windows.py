@@ -198,6 +198,11 @@ CASES: dict[str, tuple[str, Partners]] = {
         "sum(x) OVER (ORDER BY id) AS s FROM t",
         several(before("k"), lambda row: ROWS[: row["id"] + 1]),
     ),
+    "two windows, a filter between them": (
+        "SELECT id, n, s FROM (SELECT id, x, rank() OVER (PARTITION BY p ORDER BY k) AS n, "
+        "sum(k) OVER (PARTITION BY p, x) AS s FROM t) WHERE x = 9 OR x IS NULL",
+        several(before("k"), lambda row: [r for r in partition(row) if r["x"] == row["x"]]),
+    ),
     "the first rows": (
         "SELECT id FROM (SELECT *, rank() OVER (PARTITION BY p ORDER BY k DESC) AS n FROM t) "
         "WHERE n <= 2",
