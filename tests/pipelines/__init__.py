@@ -1,0 +1,1 @@
+"""Batch pipelines as users of PySpark write them, each against a truth of its own."""
