@@ -33,10 +33,10 @@ FOLDED = frozenset(_CONSTANT.split())
 """Functions without arguments that are one value in the whole run: it stands in the job."""
 TIME_WINDOWS = frozenset({"window", "session_window", "window_time"})
 """Functions that the analyzer replaces by functions of microseconds."""
-_PLACES = """
-    input_file_name input_file_block_length input_file_block_start
-    monotonically_increasing_id spark_partition_id
-"""
+OF_FILES_READ = frozenset({"input_file_name", "input_file_block_length", "input_file_block_start"})
+"""Functions that hidden columns of the source replace, where only filters and projections stand
+between them and the read."""
+_PLACES = ("monotonically_increasing_id", "spark_partition_id")
 NEVER: Mapping[str, str] = {
     **dict.fromkeys(("reflect", "java_method", "try_reflect"), _JAVA),
     **dict.fromkeys(("from_protobuf", "to_protobuf", "from_avro", "to_avro"), _FILES),
@@ -44,7 +44,7 @@ NEVER: Mapping[str, str] = {
     "aes_encrypt": _RANDOM,
     **dict.fromkeys((f"kll_sketch_merge_{of}" for of in ("bigint", "float", "double")), _RANDOM),
     **dict.fromkeys(TIME_WINDOWS, _WINDOWS),
-    **dict.fromkeys((*FOLDED, *_PLACES.split()), _OF_THE_RUN),
+    **dict.fromkeys((*FOLDED, *OF_FILES_READ, *_PLACES), _OF_THE_RUN),
     **dict.fromkeys(("rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"), _RANDOM),
 }
 """Scalar functions that are never carried, with the reason."""

@@ -12,6 +12,10 @@ from predtrace.inference.plan import LineagePlan
 from pushdown.operators import Operator
 from symbolic.expr import Column
 
+HIDDEN = "_metadata"
+"""The hidden column that Spark adds to files: what it knows of a row's file, and the row's number.
+
+A scan may read it; it is not among the columns of its source."""
 RANGE = "range"
 """The format of sources that are computed: numbers in equal steps (see `predtrace.jobs.ranges`)."""
 NUMBERED = ("parquet", RANGE)

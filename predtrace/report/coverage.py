@@ -27,7 +27,7 @@ from predtrace.frontends.spark import (
 )
 from predtrace.frontends.spark.expressions import Reads
 from predtrace.frontends.spark.functions_table import CatalystClass
-from predtrace.jobs.builtins import FOLDED, GENERATED, SCALAR, Builtin, builtins
+from predtrace.jobs.builtins import FOLDED, GENERATED, OF_FILES_READ, SCALAR, Builtin, builtins
 from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.operators import Operator
 from pushdown.rules import LEAVES, RULES, UNDEFINED, UNSUPPORTED
@@ -171,6 +171,8 @@ def _builtins() -> list[str]:
 def _builtin_support(row: Builtin) -> str:
     if row.name in FOLDED:
         return "folded: the value that the job saw stands in it"
+    if row.name in OF_FILES_READ:
+        return "a hidden column of the source, right above its read; else refused"
     if row.kind == SCALAR:
         return _SUPPORT.get(row.support) or row.support
     expression = MADE_BY.get(row.expression, row.expression)

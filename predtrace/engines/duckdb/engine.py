@@ -86,7 +86,7 @@ class DuckDBEngine:
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """The reason, by the job's record, why DuckDB cannot answer exactly; None if it can."""
         for request in requests:
-            found = source_inexactness(request.source, settings)
+            found = source_inexactness(request.source, settings, request.columns)
             if found is not None:
                 return found
         for binding in bindings_of(requests):
@@ -98,7 +98,10 @@ class DuckDBEngine:
     def binding_inexactness(self, binding: LookedUp, settings: EngineSettings) -> str | None:
         """Why DuckDB cannot read, or compute again, the binding's rows; None if it can."""
         problems = itertools.chain(
-            (source_inexactness(request.source, settings) for request in scans_of(binding)),
+            (
+                source_inexactness(request.source, settings, request.columns)
+                for request in scans_of(binding)
+            ),
             (
                 plan_inexactness(replay.graph, replay.node, settings)
                 for replay in replays_of(binding)

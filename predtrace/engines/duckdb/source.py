@@ -15,7 +15,7 @@ from predtrace.engines.sql.literals import number, sql_type, text_literal
 from predtrace.engines.sql.query import FILE, ROW
 from predtrace.errors import EngineError, SourceError
 from predtrace.jobs.declared import defaults
-from predtrace.jobs.model import EngineSettings, Source, SourceFile
+from predtrace.jobs.model import HIDDEN, EngineSettings, Source, SourceFile
 from predtrace.jobs.ranges import NumberRange
 from predtrace.jobs.settings import PREFIX
 from symbolic.expr import Column
@@ -62,13 +62,19 @@ _READ_ALIKE = {
 _PARTITION_TYPES = (Boolean, Integer, String, Date)
 
 
-def source_inexactness(source: Source, settings: EngineSettings) -> str | None:
+def source_inexactness(
+    source: Source, settings: EngineSettings, read: Sequence[Column] = ()
+) -> str | None:
     """The reason, by the record, why DuckDB cannot read the source as Spark does; None if it can.
+
+    `read` are the columns that a scan reads.
 
     DuckDB ignores the case of names. If the job did not, the files' own names matter, too.
     """
     if source.is_computed:
         return None
+    if any(column.name == HIDDEN for column in read):
+        return f"the hidden column {HIDDEN} of {source.name} is Spark's"
     if source.format.lower() != "parquet":
         return f"source {source.name} is {source.format}; only Parquet is read alike"
     remote = next((file.path for file in source.files if not file.path.startswith("/")), None)

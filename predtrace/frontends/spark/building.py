@@ -178,6 +178,10 @@ class Builder:
         """A field of a struct, by its place."""
         return self._expressions.GetStructField(struct, place, self._none)
 
+    def constant(self, value: int | str) -> JavaObject:
+        """A constant of Catalyst's type for the value."""
+        return singleton(self.jvm, f"{CATALYST}.expressions.Literal").apply(value)
+
     def null(self, data_type: JavaObject) -> JavaObject:
         """A NULL of a Catalyst type."""
         return self._expressions.Literal(None, data_type)

@@ -58,7 +58,7 @@ class Run:
     graph: OperatorGraph
     translation: Translation
     given: DataFrame
-    time_dependent: bool
+    depends_on_run: bool
     folder: Path
     cuts: Sequence[Cut]
     sources: Sequence[Source]
@@ -177,8 +177,9 @@ class Run:
     @property
     def _untouched(self) -> bool:
         # A plan that reads the time runs in its normalised form, where the time is a constant:
-        # intermediate results stored later then see the same time.
-        return not self._relations and not self.time_dependent
+        # intermediate results stored later then see the same time. So does a plan that asks tasks
+        # for their files.
+        return not self._relations and not self.depends_on_run
 
 
 def _columns_by_node(cuts: Iterable[Cut]) -> dict[int, tuple[Column, ...]]:

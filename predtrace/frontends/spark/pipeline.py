@@ -26,11 +26,13 @@ class SparkPipeline(Pipeline):
     """A pipeline of a Spark session.
 
     `query` is the SQL text if known, else Spark's analyzed plan for people, without the ids of its
-    expressions. `dataframe` is the pipeline as the user gave it.
+    expressions. `dataframe` is the pipeline as the user gave it. `tells_files` says that its graph
+    has hidden columns of sources in place of functions that depend on the task.
     """
 
     front_end: str = "spark"
     dataframe: DataFrame
+    tells_files: bool
     translation: Translation
 
     @property
@@ -76,7 +78,7 @@ class SparkPipeline(Pipeline):
             self.graph,
             self.translation,
             self.dataframe,
-            self.time_dependent,
+            self.time_dependent or self.tells_files,
             folder,
             tuple(cuts),
             self.sources,

@@ -18,6 +18,11 @@ from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, option
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.malformed import refuse_malformed
+from predtrace.frontends.spark.metadata import (
+    refuse_split_blocks,
+    tell_files,
+    unsplit_bytes,
+)
 from predtrace.frontends.spark.nested_cases import refuse_nested_cases
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.operators import translate
@@ -98,7 +103,9 @@ def _read(
     inlined = normalizer.fold_names(normalizer.inline_ctes(analyzed), session._jsparkSession)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
-    plan = without_pivots(prune(normalizer.fold_tables(settled), builder), builder)
+    given = normalizer.fold_tables(settled)
+    told = tell_files(given, session._jsparkSession, builder)
+    plan = without_pivots(prune(told, builder), builder)
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
@@ -115,12 +122,14 @@ def _read(
     graph = with_cuts(OperatorGraph(translation.operators, root))
     sources = translation.book.sources()
     refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
+    refuse_split_blocks(graph, sources, unsplit_bytes(session._jsparkSession))
     return SparkPipeline(
         graph=graph,
         sources=sources,
         settings=translation.settings,
         query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
         time_dependent=not settled.fastEquals(inlined),
+        tells_files=told is not given,
         unrepeatable=translation.book.unrepeatable(),
         dataframe=dataframe,
         translation=translation,

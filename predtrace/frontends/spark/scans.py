@@ -8,6 +8,7 @@ from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import origin_of, place
 from predtrace.frontends.spark.collations import column_type
 from predtrace.frontends.spark.leaves import Leaf
+from predtrace.frontends.spark.metadata import is_hidden
 from predtrace.frontends.spark.program_rows import column_names, read_rows
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.source_book import Relation
@@ -16,6 +17,7 @@ from predtrace.frontends.spark.translation import Prepared, Translated, Translat
 from predtrace.frontends.spark.tree import Node
 from predtrace.frontends.spark.variables import BROUGHT
 from predtrace.jobs.declared import has_field_ids
+from predtrace.jobs.model import HIDDEN
 from pushdown import operators as ops
 
 _BY_IDS = "spark.sql.parquet.fieldId.read.enabled"
@@ -29,10 +31,10 @@ def _scan_of_files(translation: Translation, prepared: Prepared) -> Translated:
     relation = read_relation(node, leaf)
     _check_ids(translation, node, relation)
     names = [attribute.name for attribute in attributes]
-    if "_metadata" in names:
+    if HIDDEN in names and not is_hidden(node, names.index(HIDDEN)):
         raise UnsupportedOperatorError(
-            f"the hidden column _metadata of {relation.names[0]} cannot be traced; "
-            f"leave it out{place(node.handle)}"
+            f"the column {HIDDEN} of {relation.names[0]} cannot be traced: it hides the column "
+            f"by which rows are numbered; rename it in the files{place(node.handle)}"
         )
     return _scan(translation, node, leaf, relation, names)
 
@@ -71,7 +73,8 @@ def _scan(
         )
         for attribute, name in zip(node.expressions("output"), names, strict=True)
     )
-    translation.book.enter(translation.next_node, relation, columns)
+    stored = tuple(column for column in columns if column.name != HIDDEN)
+    translation.book.enter(translation.next_node, relation, stored)
     scan = ops.Scan(
         id=translation.next_node,
         table=called,

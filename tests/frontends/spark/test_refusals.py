@@ -147,12 +147,6 @@ def test_the_place_in_the_query_is_named(read: Read) -> None:
         read("SELECT k,\n rand()\nFROM t")
 
 
-def test_metadata_columns_are_refused(spark: SparkSession, data: Path) -> None:
-    frame = spark.read.parquet(str(data / "t")).select("k", "_metadata.file_path")
-    with pytest.raises(UnsupportedOperatorError, match="_metadata"):
-        read_pipeline(frame)
-
-
 def test_another_evaluation_mode_is_refused(spark: SparkSession, read: Read) -> None:
     frames = [spark.sql(f"SELECT {text} FROM t") for text in ("v + 1", "CAST(g AS INT)", "sum(v)")]
     spark.conf.set("spark.sql.ansi.enabled", "false")
