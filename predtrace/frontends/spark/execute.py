@@ -76,8 +76,7 @@ class Run:
             raise ValueError(f"keep is 'inline' or 'late', not {keep!r}")
         self._writer.make_folder()
         timings: dict[str, float] = {}
-        with _timed(timings, "the program's rows"):
-            brought = self._keep_rows()
+        brought = self._keep_rows(timings)
         if not all(brought[name].is_there for name in self.translation.book.unrepeatable()):
             keep = INLINE  # whatever is computed later may be of other rows
         wanted = _columns_by_node(self.cuts)
@@ -108,10 +107,14 @@ class Run:
             late=late,
         )
 
-    def _keep_rows(self) -> dict[str, Source]:
+    def _keep_rows(self, timings: dict[str, float]) -> dict[str, Source]:
         """Keep the rows that the program brought; what may not repeat is then read from there."""
         keeper = RowKeeper(self._writer, self.translation, self.folder, self.rows_limit)
-        found = {source.name: keeper.keep(source) for source in self.sources if source.kept}
+        found = {}
+        for source in self.sources:
+            if source.kept:
+                with _timed(timings, f"rows of {source.name}"):
+                    found[source.name] = keeper.keep(source)
         self._relations.update(keeper.relations)
         return found
 
