@@ -119,7 +119,12 @@ WITHOUT: dict[tuple[str, str], str] = {
 }
 """Places where a function need not be known, with the reason."""
 
-NOWHERE: dict[tuple[str, enum.Enum], str] = {}
+NOWHERE: dict[tuple[str, enum.Enum], str] = {
+    ("predtrace/frontends", Semantics.PYTHON): "symbolic/pyfunc reads them in users' functions",
+    ("predtrace/engines", Semantics.PYTHON): (
+        "symbolic/pyfunc/lowering.py says them in functions of Spark, where that is exact"
+    ),
+}
 """Semantics that no front end reads, or no engine evaluates, with the reason."""
 
 

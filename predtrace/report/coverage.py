@@ -144,6 +144,7 @@ def _functions() -> list[str]:
             _duckdb(DUCKDB[f.id]),
         )
         for f in FUNCTIONS.values()
+        if f.id in DUCKDB
     ]
     heads = ("function", "meaning", "from Spark's", "label", "the solver knows", "on DuckDB")
     return _table(heads, rows)

@@ -35,6 +35,7 @@ from symbolic.functions.described import Described
 from symbolic.functions.numbers import ROWS as _NUMBERS
 from symbolic.functions.opaque import Opaque, opaque
 from symbolic.functions.python import PythonFunction, python_function
+from symbolic.functions.pythonic import ROWS as _PYTHONIC
 from symbolic.functions.texts import ROWS as _TEXTS
 from symbolic.functions.windows import ROWS as _WINDOWS
 from symbolic.functions.windows import Draws, Reach, WindowOnly
@@ -91,7 +92,9 @@ def by_id(*families: Iterable[_Row]) -> dict[str, _Row]:
     return found
 
 
-FUNCTIONS: Mapping[str, Function] = by_id(_COMPARISONS, _NUMBERS, _CASTS, _TEXTS, _DATES, _ARRAYS)
+FUNCTIONS: Mapping[str, Function] = by_id(
+    _COMPARISONS, _NUMBERS, _CASTS, _TEXTS, _DATES, _ARRAYS, _PYTHONIC
+)
 """Every scalar function, by id. All are deterministic: others are refused by front ends."""
 
 

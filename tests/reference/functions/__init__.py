@@ -9,8 +9,9 @@ from tests.reference.functions.base import Builder, Settings
 from tests.reference.functions.casts import CASTS
 from tests.reference.functions.dates import DATES
 from tests.reference.functions.numbers import NUMBERS
+from tests.reference.functions.pythonic import PYTHONIC
 from tests.reference.functions.texts import TEXTS
 
-SCALARS: dict[str, Builder] = {**NUMBERS, **TEXTS, **ARRAYS, **DATES, **CASTS}
+SCALARS: dict[str, Builder] = {**NUMBERS, **TEXTS, **ARRAYS, **DATES, **CASTS, **PYTHONIC}
 
 __all__ = ["SCALARS", "Settings"]
