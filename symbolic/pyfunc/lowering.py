@@ -14,6 +14,7 @@ from symbolic.functions import FUNCTIONS, Semantics
 from symbolic.pyfunc.values import both, is_none, negated
 from symbolic.types import (
     BOOLEAN,
+    DOUBLE,
     INTEGER,
     LONG,
     STRING,
@@ -168,15 +169,16 @@ def _same_kind(*kinds: type) -> Callable[[Call], None]:
     return check
 
 
-_ORDERED = _same_kind(String, Integer, Date, Float, Boolean)
+_ORDERED = _same_kind(String, Integer, Date, Boolean)
 
 
 def _equal(call: Call, args: Args) -> Expr:
+    floats = _floats(args)
+    if floats is not None:
+        found = Call("nullsafe_eq", tuple(floats), BOOLEAN, nullable=False)
+        return both(found, *(negated(_is_nan(arg)) for arg in floats))
     _ORDERED(call)
-    found = Call("nullsafe_eq", tuple(map(_wide, args)), BOOLEAN, nullable=False)
-    if isinstance(args[0].type, Float):
-        return both(found, *(negated(_is_nan(arg)) for arg in args))
-    return found
+    return Call("nullsafe_eq", tuple(map(_wide, args)), BOOLEAN, nullable=False)
 
 
 def _is_nan(value: Expr) -> Expr:
@@ -185,11 +187,13 @@ def _is_nan(value: Expr) -> Expr:
 
 def _compared(function: str) -> Lowering:
     def made(call: Call, args: Args) -> Expr:
-        _same_kind(String, Integer, Date, Float)(call)
-        found = Call(function, tuple(map(_wide, args)), BOOLEAN)
-        if not isinstance(args[0].type, Float):
-            return found
-        return Call("and", (found, *(negated(_is_nan(arg)) for arg in args)), BOOLEAN)
+        floats = _floats(args)
+        if floats is not None:
+            found = Call(function, floats, BOOLEAN)
+            ordered = Call("and", (found, *(negated(_is_nan(arg)) for arg in floats)), BOOLEAN)
+            return Call("case", (is_none(found), Literal(None, BOOLEAN), ordered), BOOLEAN)
+        _same_kind(String, Integer, Date)(call)
+        return Call(function, tuple(map(_wide, args)), BOOLEAN)
 
     return made
 
@@ -218,18 +222,44 @@ def _added(call: Call, args: Args) -> Expr:
 
 
 def _whole(function: str) -> Lowering:
-    """Arithmetic of whole numbers within bounds."""
+    """Arithmetic of whole numbers within bounds, or of floating-point numbers."""
 
     def made(call: Call, args: Args) -> Expr:
+        floats = _floats(args)
+        if floats is not None:
+            return Call(function, floats, DOUBLE)
         _same_kind(Integer)(call)
         return Call(function, tuple(map(_wide, args)), LONG)
 
     return made
 
 
+def _floats(args: Args) -> tuple[Expr, ...] | None:
+    """The arguments as doubles, if all are, or are constants that are doubles exactly."""
+    if not any(isinstance(arg.type, Float) for arg in args):
+        return None
+    found = tuple(map(_as_double, args))
+    return found if all(arg.type == DOUBLE for arg in found) else None
+
+
+def _as_double(value: Expr) -> Expr:
+    match value:
+        case Literal(value=int(number), type=Integer()) if abs(number) <= 2**53:
+            return Literal(float(number), DOUBLE)
+    if isinstance(value.type, Float) and value.type != DOUBLE:
+        return Call("cast", (value,), DOUBLE)
+    return value
+
+
 def _modulo(call: Call, args: Args) -> Expr:
     _by_positive(call)
     return Call("pmod", (_wide(args[0]), _wide(args[1])), LONG)
+
+
+def _absolute(call: Call, args: Args) -> Expr:
+    (value,) = args
+    _same_kind(Integer, Float)(call)
+    return Call("abs", (_wide(_as_double(value) if call.type == DOUBLE else value),), call.type)
 
 
 def _floor_divide(call: Call, args: Args) -> Expr:
@@ -353,6 +383,7 @@ _LOWERED: dict[str, Lowering] = {
     "subtract": _whole("subtract"),
     "multiply": _whole("multiply"),
     "modulo": _modulo,
+    "absolute": _absolute,
     "floor_divide": _floor_divide,
     "str": _text,
     "strip": _stripped("trim"),

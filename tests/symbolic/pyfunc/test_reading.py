@@ -128,11 +128,11 @@ def test_what_spark_says_is_the_same(name: str) -> None:
 
 _SAID = """
     add_none_n after_d all_keywords_s any_keyword_s between_s both_b bucket_n clean_or_empty_s
-    compare_s decade_n even_n fill_nan_x fizz_n flag_b greeting_s holiday_d in_list_n initial_s
-    is_email_s is_nan_x label_n last_four_s length_s level_n loop_break_s loop_flags_s mask_s
-    middle_s minus_lambda_n mod_n none_equal_s not_a_s not_in_n not_n or_default_n phone_s
-    plus_lambda_n plus_one_n quarter_d season_d sign_n state_s state_strict_s text_n three_b
-    truthy_n truthy_x weekend_d without_prefix_s year_d zero_x
+    compare_s decade_n even_n fill_nan_x fizz_n flag_b greeting_s gross_x holiday_d in_list_n
+    initial_s is_email_s is_nan_x label_n last_four_s length_s level_n loop_break_s loop_flags_s
+    mask_s middle_s minus_lambda_n mod_n none_equal_s not_a_s not_in_n not_n or_default_n
+    percent_x phone_s plus_lambda_n plus_one_n positive_x quarter_d season_d sign_n state_s
+    state_strict_s text_n three_b truthy_n truthy_x weekend_d without_prefix_s year_d zero_x
 """
 SAID = frozenset(_SAID.split())
 """Functions whose meaning functions of Spark have exactly."""
