@@ -157,26 +157,34 @@ def pipeline_entries(spark: SparkSession, folder: Path, out: Path) -> dict[str, 
         handle.build_intermediates()
 
     command: dict[str, Any] = {"aggregates": "minimal", "settings": {}, "as_json": True}
+    stored: dict[str, Any] = {"fingerprint": "quick", "rows_limit": 1 << 20}
     query, tables = folder / "q.sql", folder
+
+    def rows_of_the_program() -> None:
+        made = spark.createDataFrame([(1, "a"), (2, "b")], "k int, s string")
+        frame = made.join(spark.table("t"), "k").groupBy("s").count()
+        job = predtrace.trace(frame).run(out / "store")
+        assert job.lineage({"s": "a"}, engine="duckdb")["made"].count() == 1
+        assert not made.is_cached
+
     return {
         "trace, text": lambda: predtrace.trace(QUERY).explain().to_dict(),
         "trace, frame": lambda: repr(predtrace.trace(spark.table("t").distinct()).plans),
         "trace, refused": lambda: refused(
-            lambda: predtrace.trace("SELECT sum(v) OVER (PARTITION BY k) FROM t")
+            lambda: predtrace.trace("SELECT CAST(k AS STRING) COLLATE UTF8_LCASE FROM t")
         ),
         "a command": lambda: refused(lambda: predtrace.trace("SET spark.sql.ansi.enabled=false")),
         "run, inline": lambda: run("inline"),
+        "rows of the program": rows_of_the_program,
         "run, late": lambda: run("late"),
         "run, none": lambda: run("none"),
         "record": lambda: predtrace.trace(QUERY).record(out / "store"),
         "in a thread": lambda: in_a_thread(lambda: run("inline")),
         "doctor": lambda: doctor.checks(str(out)) and doctor.spark_works(),
         "predtrace run": lambda: run_query(
-            query, tables, out / "store", keep="inline", limit=1, fingerprint="quick", **command
+            query, tables, out / "store", keep="inline", limit=1, **stored, **command
         ),
-        "predtrace record": lambda: record_query(
-            query, tables, out / "store", fingerprint="quick", **command
-        ),
+        "predtrace record": lambda: record_query(query, tables, out / "store", **stored, **command),
         "predtrace explain": lambda: explain_query(query, tables, **command),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,9 +17,14 @@ from tests.sqltruth.values import RaisesError, Settings
 from tests.sqltruth.writer import Writer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ZONES = ("UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata")
+MADE: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "u": lambda frame: frame.localCheckpoint(),
+    "v": lambda frame: frame.sparkSession.createDataFrame(frame.toArrow()),
+}
+"""The tables that are rows of the program instead of files, and how they are made."""
 _ATTEMPTS = 10
 _ENOUGH = 4
 
@@ -49,7 +54,8 @@ def batch_of(
     tables: Mapping[str, Rows],
     folder: Path,
 ) -> Batch:
-    """The tables as Parquet files and temp views of a session of their own."""
+    """The tables as Parquet files, some as rows of the program, and views of a session of their
+    own."""
     spark = session.newSession()
     spark.conf.set("spark.sql.session.timeZone", settings.zone)
     spark.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
@@ -57,7 +63,8 @@ def batch_of(
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     place = folder / f"batch-{number}"
     for name, path in write_tables(place, tables).items():
-        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        frame = spark.read.parquet(str(path))
+        MADE.get(name, lambda given: given)(frame).createOrReplaceTempView(name)
     return Batch(number, spark, settings, tables, place)
 
 

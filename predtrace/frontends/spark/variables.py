@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from types import FrameType
 from typing import TypeAlias
@@ -77,14 +78,19 @@ BROUGHT = {
 def _plans(jvm: Jvm) -> Iterator[tuple[str, JavaObject]]:
     """The variables that hold a DataFrame of this JVM, innermost first, and what their plans read
     if they only rename columns."""
+    from py4j.protocol import Py4JError
     from pyspark.sql.classic.dataframe import DataFrame
 
-    client = jvm._gateway_client
     for frame in _callers():
         for variables in (frame.f_locals, frame.f_globals):
             for name, value in list(variables.items()):
-                if isinstance(value, DataFrame) and value._jdf._gateway_client is client:
-                    yield name, _unnamed(value._jdf.queryExecution().analyzed())
+                # Asking a value for its class may run code of the value's; asking for its type
+                # does not.
+                if not issubclass(type(value), DataFrame):
+                    continue
+                if value._jdf._gateway_client is jvm._gateway_client:
+                    with suppress(Py4JError):  # a frame of a session that was stopped
+                        yield name, _unnamed(value._jdf.queryExecution().analyzed())
 
 
 def _callers() -> Iterator[FrameType]:
