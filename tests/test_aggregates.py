@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import predtrace
-from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
+from predtrace.errors import NonDeterministicError
 from predtrace.frontends.spark import read_pipeline
 from predtrace.frontends.spark.functions_table import AGGREGATE
 from predtrace.jobs.builtins import builtins
@@ -259,16 +259,30 @@ def test_one_group_of_all_rows(
         assert found == list(range(_SIZE if source == "t" else 0))
 
 
-def test_the_least_of_what_only_the_run_knows(spark: SparkSession, folder: Path) -> None:
-    """Which rows attain it is not known, so that the whole group would be too much."""
+def test_the_least_of_what_only_the_run_knows(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    """Its argument is stored, so that the rows that attain it are known."""
     session = session_of(spark, folder, ansi=True)
-    with pytest.raises(UnsupportedOperatorError, match="arrays_zip"):
-        read_pipeline(session.sql("SELECT k, min(arrays_zip(xs, xs)) FROM t GROUP BY k"))
-    (made,) = _calls_of(
-        session.sql("SELECT k, count(arrays_zip(xs, xs)) FROM t GROUP BY k")
-    ).values()
+    least = "min(arrays_zip(array(i), array(id)))"
+    job = predtrace.trace(session.sql(f"SELECT k, {least} AS m FROM t GROUP BY k")).run(tmp_path)
+    keys = list(groups())
+    answer = job.lineage([{"k": key} for key in keys])
+    assert answer.label == "precise"
+    order = TABLE.column("i").to_pylist()
+    first = [
+        min(groups()[key], key=lambda row: (order[row] is not None, order[row] or 0, row))
+        for key in keys
+    ]
+    assert by_target(answer["t"].row_ids(), len(keys)) == [[row] for row in first]
+
+
+def test_arguments_that_cannot_be_read(spark: SparkSession, folder: Path) -> None:
+    session = session_of(spark, folder, ansi=True)
+    frame = session.sql("SELECT k, count(arrays_zip(xs, array(id))) FROM t GROUP BY k")
+    (made,) = _calls_of(frame).values()
     assert opaque(made.function) is not None
-    assert [render(arg) for arg in made.args] == ["xs"]
+    assert [render(arg) for arg in made.args] == ["xs", "id"]
 
 
 def test_functions_of_users(spark: SparkSession, folder: Path, tmp_path: Path) -> None:

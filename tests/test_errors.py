@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import predtrace
@@ -33,14 +33,14 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 REFUSED: dict[str, tuple[Make, str]] = {
     "pivot": (lambda t: t.groupBy("id").pivot("b", ["x"]).count(), "pivots .*FILTER"),
-    "aes_encrypt": (
-        lambda t: t.select(f.aes_encrypt("b", f.lit("0000111122223333"))),
-        "function aes_encrypt .*random numbers",
+    "collate": (
+        lambda t: t.select(f.collate(f.col("b"), "UTF8_LCASE")),
+        "collation UTF8_LCASE.*compare plain strings",
     ),
     "describe": (lambda t: t.describe("id"), "describe and summary"),
-    "window": (
-        lambda t: t.groupBy(f.window("ts", "1 hour")).count(),
-        "time windows .*date_trunc",
+    "session window": (
+        lambda t: t.groupBy(f.session_window("ts", "1 hour")).count(),
+        "session windows .*merges",
     ),
 }
 
@@ -59,12 +59,10 @@ def test_refusals_of_frames_name_the_call(
     # PySpark decides once a process, by the session active at the first call, whether to note any.
     monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", True)
     here = f"{__file__}:"
-    number = f.row_number().over(Window.orderBy("id"))
-    shown = f.aes_encrypt("b", f.lit("0000111122223333")).alias("n")
-    for frame in (table.select(number), table.select(shown), table.select(f.rand().alias("r"))):
-        with pytest.raises(PredTraceError) as caught:
-            predtrace.trace(frame)
-        assert here in str(caught.value)
+    sessions = table.groupBy(f.session_window("ts", "1 hour").alias("n")).count()
+    with pytest.raises(PredTraceError) as caught:
+        predtrace.trace(sessions)
+    assert here in str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -35,6 +35,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Opaque,
+    OpaqueColumns,
     Operator,
     OuterJoin,
     RowTransform,
@@ -159,6 +160,12 @@ class _Paths:
             raise _padded(above.id, f"a {type(above).__name__}")
         excess = self._excess(above.id)
         yield from self._open(above.id, above.input, wanted, excess, padded=False)
+
+    def extended(self, above: OpaqueColumns, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
+        if wanted & {each.column.id for each in above.made}:
+            raise NotDerivable(above.id, "only the run knows how its columns are made")
+        excess = self._excess(above.id)
+        yield from self._open(above.id, above.input, wanted, excess, padded=padded)
 
     def projected(self, above: RowTransform, wanted: Ids, *, padded: bool) -> Iterator[_Way]:
         yield from self._computed(above.id, above.assignments, above.input, wanted, padded=padded)
@@ -298,6 +305,7 @@ _WAYS: Mapping[type[Operator], Callable[..., Iterator[_Way]]] = {
     Union_: _Paths.united,
     Expand: _Paths.expanded,
     Generate: _Paths.generated,
+    OpaqueColumns: _Paths.extended,
 }
 """Operators that pass rows on one by one, and how."""
 PASSED_ON = frozenset(_WAYS)

@@ -21,6 +21,7 @@ from predtrace.frontends.spark.catalyst import items
 from predtrace.frontends.spark.datatypes import data_type
 from predtrace.frontends.spark.expressions import ExpressionReader
 from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.frontends.spark.unreadable import OpaqueExpressionError
 from predtrace.jobs import builtins as page
 from predtrace.jobs.builtins import AGGREGATE, FOLDED, NEVER, SCALAR, TIME_WINDOWS, Builtin
 from predtrace.jobs.settings import read_settings
@@ -129,22 +130,22 @@ def _analyzed(session: SparkSession, text: str) -> Any:
 
 
 def _support(session: SparkSession, name: str, found: str, examples: Iterable[str]) -> str:
-    """What becomes of a scalar function: ``own``, ``carried`` or ``refused: …``."""
+    """What becomes of a scalar function: ``own``, ``carried``, ``opaque: …`` or ``refused: …``."""
     if name in FOLDED or name in TIME_WINDOWS:
         return OWN
-    if name in NEVER:
-        return f"{REFUSED}: {NEVER[name]}"
     verdicts = [
         verdict
         for plan in filter(None, (_analyzed(session, example) for example in examples))
         for verdict in _verdicts(session, plan)
     ]
-    refused = [verdict for verdict in verdicts if verdict not in (OWN, CARRIED)]
+    others = [verdict for verdict in verdicts if verdict not in (OWN, CARRIED)]
+    if name in NEVER and not any(verdict.startswith(REFUSED) for verdict in others):
+        return f"{OPAQUE}: {NEVER[name]}"
     if CARRIED in verdicts:
         return CARRIED
     if OWN in verdicts or found.endswith(".Cast"):
         return OWN
-    return refused[0] if refused else f"{REFUSED}: Spark documents no example that it accepts"
+    return others[0] if others else f"{REFUSED}: Spark documents no example that it accepts"
 
 
 def _verdicts(session: SparkSession, plan: Any) -> Iterator[str]:
@@ -158,10 +159,11 @@ def _verdicts(session: SparkSession, plan: Any) -> Iterator[str]:
             with as_active(session):
                 yield _verdict(reader.read(tree))
         except NonDeterministicError:
-            yield f"{REFUSED}: it need not give the same value again"
+            yield f"{OPAQUE}: it need not give the same value again"
         except PredTraceError as error:
+            support = OPAQUE if isinstance(error, OpaqueExpressionError) else REFUSED
             reason = str(error).partition(" at line ")[0]
-            yield f"{REFUSED}: {reason.rpartition(' cannot be traced: ')[2]}"
+            yield f"{support}: {reason.rpartition(' cannot be traced: ')[2]}"
 
 
 def _aggregate_support(session: SparkSession, name: str, examples: Iterable[str]) -> str:

@@ -67,6 +67,8 @@ _WHY = {
     Combines.MERGES: "how its parts are merged decides the result",
 }
 """Why only the run knows the results of an aggregate."""
+_REWRITTEN = frozenset({"grouping", "grouping_id"})
+"""Functions that the analyzer writes with others, which have rows."""
 _NOWHERE = {"measure": "it is for metric views, which Spark rewrites before"}
 MADE_BY = {
     "MaxByBuilder": "MaxBy",
@@ -179,6 +181,8 @@ def _builtin_support(row: Builtin) -> str:
     expression = MADE_BY.get(row.expression, row.expression)
     own = functions_table.WINDOW if row.kind == "window" else functions_table.AGGREGATE
     if expression in own:
+        return _SUPPORT["own"]
+    if row.name in _REWRITTEN:
         return _SUPPORT["own"]
     if row.support == "opaque":
         return f"opaque: {_WHY.get(COMBINES[row.name], 'it cannot be called by name')}"

@@ -25,6 +25,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Opaque,
+    OpaqueColumns,
     Operator,
     OperatorBase,
     OuterJoin,
@@ -141,6 +142,11 @@ def _window(operator: Window, names: ColumnNames, graph: OperatorGraph) -> str:
     return f"window: {', '.join(_windowed(each, names) for each in operator.functions)}"
 
 
+def _opaque_columns(operator: OpaqueColumns, names: ColumnNames, graph: OperatorGraph) -> str:
+    made = ", ".join(f"{names.name(each.column)} = {each.text}" for each in operator.made)
+    return f"as the run gave it: {made}"
+
+
 LABELS: dict[type[OperatorBase], Labeller] = {
     Scan: _scan,
     OneRow: lambda operator, names, graph: "one row without columns",
@@ -154,6 +160,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Limit: _limit,
     Sample: _sample,
     Opaque: lambda operator, names, graph: operator.name,
+    OpaqueColumns: _opaque_columns,
     InnerJoin: _inner_join,
     OuterJoin: _outer_join,
     SemiJoin: lambda operator, names, graph: _on("semi join", operator.condition, names),

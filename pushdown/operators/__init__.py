@@ -14,6 +14,7 @@ from pushdown.operators.expansion import Expand, Generate
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
 from pushdown.operators.opaque import Opaque
+from pushdown.operators.opaque_columns import OpaqueColumn, OpaqueColumns
 from pushdown.operators.order import Limit, Sample, Sort, SortKey
 from pushdown.operators.rows import Distinct, Filter, RowTransform
 from pushdown.operators.sets import Except, Intersect, Union_
@@ -45,6 +46,7 @@ Operator = Union[
     Sample,
     Window,
     Opaque,
+    OpaqueColumns,
 ]
 
 
@@ -56,7 +58,8 @@ def kind_of(operator: Operator) -> str:
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "DropDuplicates",
     "Except", "Expand", "Filter", "Frame", "Generate", "GroupBy", "InnerJoin", "Intersect", "Limit",
-    "MarkJoin", "OneRow", "Opaque", "Operator", "OperatorBase", "Origin", "OuterJoin", "Repeats",
+    "MarkJoin", "OneRow", "Opaque", "OpaqueColumn", "OpaqueColumns", "Operator",
+    "OperatorBase", "Origin", "OuterJoin", "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",
     "Window", "WindowFunction", "kind_of",
 ]  # fmt: skip

@@ -35,6 +35,8 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     Opaque,
+    OpaqueColumn,
+    OpaqueColumns,
     Operator,
     OuterJoin,
     RowTransform,
@@ -105,6 +107,7 @@ def most(*keys: Column) -> GroupBy:
 NEXT_KEY = call("add", K, Literal(1, LONG), type=LONG)
 RENAMED = RowTransform(id=1, input=0, assignments=(Assignment(OUT, NEXT_KEY), Assignment(OUT2, V)))
 DRAWN = Sample(id=1, input=0, lower=0.0, upper=0.5, with_replacement=True, seed=3)
+GIVEN = OpaqueColumns(id=1, input=0, made=(OpaqueColumn(ONLY, "rand()", ()),))
 ROLLED_UP = Expand(
     id=1, input=0, projections=((K, V), (K, Literal(None, STRING))), columns=(K, OUT2)
 )
@@ -122,6 +125,7 @@ CORPUS: dict[type[Operator], Callable[[], Pipeline]] = {
     Limit: lambda: of(LEFT, Limit(id=1, input=0, count=1)),
     Sample: lambda: of(LEFT, DRAWN),
     Opaque: lambda: of(LEFT, Opaque(id=1, inputs=(0,), name="program", columns=(OUT, OUT2))),
+    OpaqueColumns: lambda: of(LEFT, GIVEN),
     GroupBy: lambda: of(LEFT, most(K)),
     InnerJoin: lambda: of(LEFT, RIGHT, InnerJoin(id=2, **SIDES)),
     OuterJoin: lambda: of(LEFT, RIGHT, OuterJoin(id=2, **SIDES, kind="left")),
@@ -252,6 +256,7 @@ SAY: dict[str, tuple[type[Operator], Callable[[Rule], Rule]]] = {
     "the other rows under a sample": (Sample, itself_alone),
     "the rows before one whose rank nothing reads": (Window, lineage_alone),
     "the other rows of a window": (Window, itself_alone),
+    "the other rows under opaque columns": (OpaqueColumns, itself_alone),
     "the rows of a group that do not attain its max": (GroupBy, attained_alone),
     "a semi join's inner rows": (SemiJoin, left_alone),
     "an inner join's right rows": (InnerJoin, left_alone),

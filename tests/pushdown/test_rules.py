@@ -26,6 +26,8 @@ from pushdown.operators import (
     Limit,
     MarkJoin,
     Opaque,
+    OpaqueColumn,
+    OpaqueColumns,
     Operator,
     OuterJoin,
     RowTransform,
@@ -92,6 +94,7 @@ OPAQUE = msgspec.structs.replace(
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
 UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
 PROGRAM = Opaque(id=0, inputs=(1, 2), name="program", columns=(X, Y))
+RANDOM = OpaqueColumns(id=0, input=1, made=(OpaqueColumn(X, "rand()", (A,)),))
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
 
@@ -312,6 +315,9 @@ CASES: dict[str, Case] = {
     ),
     "program, whole row": (PROGRAM, pin(X, Y), TWO, ["TRUE", "TRUE"], [False, False]),
     "program, nothing": (PROGRAM, FALSE, TWO, ["FALSE", "FALSE"], [True, True]),
+    "opaque columns, whole row": (RANDOM, pin(A, B, X), ONE, ["a <=> :a AND b <=> :b"], [True]),
+    "opaque columns, part of the row": (RANDOM, pin(A, X), ONE, ["a <=> :a"], [False]),
+    "opaque columns, only these": (RANDOM, pin(X), ONE, ["TRUE"], [False]),
     "distinct": (Distinct(id=0, input=1), pin(A), ONE, ["a <=> :a"], [True]),
     "distinct, a function of a float": (
         Distinct(id=0, input=1),

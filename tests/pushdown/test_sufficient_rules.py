@@ -64,6 +64,7 @@ from tests.pushdown.test_rules import (
     LISTED,
     ONE,
     PROGRAM,
+    RANDOM,
     ROLLUP,
     SET,
     TWO,
@@ -184,6 +185,7 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
         ((F, A),),
         ["TRUE"],
     ),
+    "opaque columns: all rows may have a say": (RANDOM, pin(A, B), ONE, ["TRUE"]),
     "distinct": (DISTINCT, pin(A), ONE, ["a <=> :a"]),
     "distinct, a function of a float": (
         DISTINCT,
@@ -309,6 +311,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     "program: the lineage": (PROGRAM, pin(X), TWO, 0, pin(A)),
     "duplicates: the lineage": (UNIQUE, pin(A, B), ONE, 0, pin(A, B)),
     "duplicates: another column": (UNIQUE, pin(B), ONE, 0, pin(B)),
+    "opaque columns: the lineage": (RANDOM, pin(A, B), ONE, 0, pin(A, B)),
     "distinct: another column": (DISTINCT, pin(A), ONE, 0, pin(A, B)),
     "inner join: a condition of the other side's": (INNER, pin(A, B), TWO, 1, pin(D)),
     "semi join: no inner rows": (SEMI, pin(A), TWO, 1, FALSE),

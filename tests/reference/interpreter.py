@@ -29,6 +29,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Opaque,
+    OpaqueColumns,
     OuterJoin,
     RowTransform,
     Sample,
@@ -348,6 +349,13 @@ class Run:
         everything = union(each for source in sources for each in source.provenances)
         return Relation(operator.columns, [row] * (count % 3), [everything] * (count % 3))
 
+    def opaque_columns(self, operator: OpaqueColumns, source: Relation) -> Relation:
+        """A value for each row, drawn by the operator's number; equal rows are one."""
+        drawn = random.Random(operator.id)
+        values = [tuple(drawn.choice((None, 0, 1)) for _ in operator.made) for _ in source.rows]
+        rows = [(*row, *more) for row, more in zip(source.rows, values, strict=True)]
+        return united(source)._replace(columns=self.graph.output(operator.id), rows=rows)
+
     def _chosen(self, operator: Limit | DropDuplicates, source: Relation, size: int) -> Relation:
         rows = [tuple(row) for row in self.chosen[operator.id]]
         available = Counter(map(row_key, source.rows))
@@ -385,5 +393,6 @@ EVALUATORS: dict[type, Any] = {
     Sample: Run.sample,
     Window: Run.window,
     Opaque: Run.opaque,
+    OpaqueColumns: Run.opaque_columns,
 }
 """How each operator is run."""

@@ -27,6 +27,8 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Opaque,
+    OpaqueColumn,
+    OpaqueColumns,
     Operator,
     OperatorBase,
     OuterJoin,
@@ -314,6 +316,17 @@ def _opaque(build: GraphBuilder, budget: int) -> Node:
     return build.add(Opaque, *tables, inputs=inputs, name="program", columns=columns)
 
 
+def _opaque_columns(build: GraphBuilder, budget: int) -> Node:
+    source = build.relation(budget)
+    made = tuple(
+        OpaqueColumn(
+            build.named(LONG), "random", tuple(c for c in source.columns if likely(build.draw, 4))
+        )
+        for _ in range(one_of(build.draw, (1, 1, 2)))
+    )
+    return build.add(OpaqueColumns, source, input=source.id, made=made)
+
+
 def _top_k(build: GraphBuilder, budget: int) -> Node:
     source = _sort(build, max(budget - 1, 0))
     count = one_of(build.draw, (1, 2, 3))
@@ -445,6 +458,7 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "window": (_window, Window),
     "top_ranked": (_top_ranked, Window),
     "sample": (_sample, Sample),
+    "opaque_columns": (_opaque_columns, OpaqueColumns),
     "expand": (_expand, Expand),
     "generate": (_generate, Generate),
     "grouping_sets": (_grouping_sets, Expand),
@@ -456,6 +470,7 @@ _ON_REQUEST = {
     "sample": "an engine draws other rows than the reference",
     "opaque": "no engine runs a program again",
     "duplicates": "an engine may keep other rows than the reference",
+    "opaque_columns": "no engine knows the values",
 }
 """Kinds that are drawn only if they are asked for, and why."""
 _ALL = (

@@ -29,6 +29,7 @@ from pushdown.operators import (
     Limit,
     OneRow,
     Opaque,
+    OpaqueColumns,
     Operator,
     RowTransform,
     Sample,
@@ -124,6 +125,14 @@ def _opaque(plan: Planner, operator: Opaque) -> Block:
     raise NonDeterministicError(
         f"operator {operator.id}, {operator.name}, is a program that no question runs again; the "
         "job has to have stored its rows"
+    )
+
+
+def _opaque_columns(plan: Planner, operator: OpaqueColumns) -> Block:
+    """Requests to compute them are refused before they come here."""
+    raise NonDeterministicError(
+        f"operator {operator.id}, OpaqueColumns, has values that only the run knows; the job has "
+        "to have stored them"
     )
 
 
@@ -266,5 +275,6 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     Sample: _sample,
     Window: window,
     Opaque: _opaque,
+    OpaqueColumns: _opaque_columns,
 }
 """Operator class: the builder of its query."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from predtrace.frontends.spark.aggregates import aggregate_call
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of
 from predtrace.frontends.spark.expressions import ExpressionReader, refers_outside
+from predtrace.frontends.spark.opaque_columns import UNREADABLE, opaque_columns, unreadable
 from predtrace.frontends.spark.session_windows import refuse_merging
 from predtrace.frontends.spark.translation import (
     Build,
@@ -140,7 +141,10 @@ def _key_of(split: _Split, node: Node) -> _Made | None:
     # Part of an expression with common parts: only the whole expression says what it means.
     if node.cls == "CommonExpressionDef" or refers_outside(node):
         return None
-    return split.keys.get(split.reader.read(node))
+    try:
+        return split.keys.get(split.reader.read(node))
+    except UNREADABLE:
+        return None
 
 
 def _text(call: AggregateCall) -> str:
@@ -216,6 +220,7 @@ def _two_nodes(split: _Split, group_by: GroupBy, results: Sequence[Node]) -> Tra
     replaced = {node: each.column for node, each in split.uses.items()}
     reader = ExpressionReader(translation.settings, {}, replaced, translation.carrier)
     used: set[int] = set()
+    grouped = _with_opaque(split, grouped, reader, results, replaced, attributes)
     assignments = tuple(
         assign(translation, result, reader.read(result), used) for result in results
     )
@@ -229,3 +234,22 @@ def _two_nodes(split: _Split, group_by: GroupBy, results: Sequence[Node]) -> Tra
     node = translation.add(transform, build_results, (grouped,))
     output = zip(results, assignments, strict=True)
     return Translated(node, tuple((r.expr_id, a.column) for r, a in output))
+
+
+def _with_opaque(
+    split: _Split,
+    grouped: int,
+    reader: ExpressionReader,
+    results: Sequence[Node],
+    replaced: dict[Node, Column],
+    attributes: dict[Node, JavaObject],
+) -> int:
+    """The groups with columns for the results that cannot be read, which these replace."""
+    computed = [result.children[0] for result in results if result.cls == "Alias"]
+    if not (found := tuple(unreadable(reader, computed))):
+        return grouped
+    node, made = opaque_columns(split.translation, grouped, found, reader.columns_read, attributes)
+    for expr, (column, attribute) in made.items():
+        replaced[expr] = column
+        attributes[expr] = attribute
+    return node

@@ -44,6 +44,11 @@ class Builder:
         """A projection."""
         return self._logical.Project(scala_seq(self.jvm, expressions), plan)
 
+    def filter(self, terms: Sequence[JavaObject], plan: JavaObject) -> JavaObject:
+        """The rows for which all terms are true."""
+        condition = functools.reduce(self._expressions.And, terms)
+        return self._logical.Filter(condition, plan)
+
     def extend(self, plan: JavaObject, column: JavaObject) -> JavaObject:
         """The plan with one more column."""
         return self.project([*items(plan.output()), column], plan)

@@ -88,7 +88,10 @@ class Normalizer:
     compared: dict[int, JavaObject] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
-        """Replace every reference to a CTE by a copy of its plan; copies get new ids."""
+        """Replace every reference to a CTE by a copy of its plan; copies get new ids.
+
+        A CTE that is read several times stays if copies need not give the same rows.
+        """
         return _inlining(self.jvm).apply(plan)
 
     def fold_time(self, plan: JavaObject) -> JavaObject:
@@ -177,7 +180,7 @@ class Normalizer:
 
 @functools.lru_cache(maxsize=4)
 def _inlining(jvm: Jvm) -> JavaObject:
-    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
+    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(False, False, False)
 
 
 def _leaf_count(plan: JavaObject) -> int:

@@ -14,6 +14,7 @@ from predtrace.frontends.spark import (
 )
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
+from predtrace.frontends.spark.opaque_columns import UNREADABLE, pull_out_opaque
 from predtrace.frontends.spark.registry import BECOMES, TRANSLATORS
 from predtrace.frontends.spark.sources import REFUSED_LEAVES
 from predtrace.frontends.spark.translation import (
@@ -26,6 +27,10 @@ from predtrace.frontends.spark.tree import Node
 from predtrace.frontends.spark.windows import WINDOWS, translate_windows, window_input
 
 _NOT_YET = "not traced yet"
+_CTE = (
+    "a common table expression that is recursive, or read several times and different in another "
+    f"run, is {_NOT_YET}; write its result to Parquet and read that"
+)
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
     "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
@@ -38,8 +43,8 @@ UNSUPPORTED: dict[str, str] = {
     "Tail": "the last rows of an unordered result are up to the run; sort descending and limit",
     "LocalLimit": "a limit per partition is up to the run; use LIMIT",
     "UnionLoop": f"recursive queries are {_NOT_YET}",
-    "WithCTE": f"recursive queries are {_NOT_YET}",
-    "CTERelationRef": f"recursive queries are {_NOT_YET}",
+    "WithCTE": _CTE,
+    "CTERelationRef": _CTE,
     "EventTimeWatermark": "streaming is not traced",
     "CommandResult": "it is what a command gave; trace a query",
 }
@@ -87,6 +92,11 @@ def _translated(translation: Translation, node: Node, inputs: tuple[Translated, 
         return translate_windows(translation, node, *inputs)
     prepared = Prepared(node, inputs, node.roots())
     pull_out_subqueries(translation, prepared, lambda plan: translate(translation, plan))
+    try:
+        return TRANSLATORS[node.cls](translation, prepared)
+    except UNREADABLE:
+        if not pull_out_opaque(translation, prepared):
+            raise
     return TRANSLATORS[node.cls](translation, prepared)
 
 

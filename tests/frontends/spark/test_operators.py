@@ -87,6 +87,10 @@ SHAPES = {
     "SELECT * FROM t ORDER BY v OFFSET 1": "Limit(Sort(t1))",
     "SELECT * FROM t TABLESAMPLE (5 ROWS)": "Limit(t1)",
     "SELECT * FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (7)": "Sample(t1)",
+    "SELECT k, rand() AS r FROM t": "RowTransform(OpaqueColumns(t1))",
+    "SELECT k FROM t WHERE v > 1 AND rand() < 0.5": (
+        "RowTransform(RowTransform(Filter(OpaqueColumns(Filter(t1)))))"
+    ),
     "WITH c AS (SELECT k, v FROM t) SELECT * FROM c a JOIN c b ON a.k = b.k": (
         "InnerJoin(RowTransform(t1), RowTransform(RowTransform(t2)))"
     ),

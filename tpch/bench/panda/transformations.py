@@ -30,6 +30,7 @@ from pushdown.operators import (
     MarkJoin,
     OneRow,
     Opaque,
+    OpaqueColumns,
     Operator,
     OuterJoin,
     RowTransform,
@@ -71,6 +72,7 @@ REFUSED: dict[type[Operator], str] = {
     Opaque: "no attribute tells which rows a program read",
     Sample: "which rows a sample drew is no attribute's matter",
     Window: "the rows around a row are no attribute's matter",
+    OpaqueColumns: "columns that only the run knows specify nothing",
 }
 """Operators that attribute mappings and filters do not specify, and why."""
 

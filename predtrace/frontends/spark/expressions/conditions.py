@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.expressions.reader import ExpressionReader
 from predtrace.frontends.spark.expressions.refusals import refusal
 from predtrace.frontends.spark.expressions.registry import function_of, made, reads
 from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.unreadable import OpaqueExpressionError
 from symbolic import types as t
 from symbolic.expr import Call, Expr, Literal, conjunction, walk
 from symbolic.functions import row_of, shown
@@ -68,7 +68,7 @@ def _try_eval(reader: ExpressionReader, node: Node) -> Expr:
         # In questions a part that fails is NULL, and so is the whole.
         return value
     around = " and ".join(sorted({shown(call.function) for call in calls}))
-    raise UnsupportedOperatorError(
+    raise OpaqueExpressionError(
         f"try_… around {around} cannot be traced; compute its arguments in a subquery of FROM"
         f"{place(node.handle)}"
     )
