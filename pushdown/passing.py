@@ -1,6 +1,6 @@
 """Merges columns that a window passes on and compares only as parts of whole rows.
 
-Pinned ones become one pinned column, whose values stand for the tuples; the other ones become one
+Pinned ones become one pinned column, whose values stand for the tuples; the others become one
 column, and the terms that read them one arbitrary predicate over it. This needs equal values to be
 identical: a column of floats that a term reads stays by itself.
 """
@@ -32,6 +32,7 @@ from symbolic.types import LONG, same_if_equal
 _PINNED = Column(-1, "pinned", LONG, nullable=False)
 _OTHERS = Column(-2, "others", LONG, nullable=False)
 _PIN = same(_PINNED, Param(0, -1, "pinned", LONG, nullable=False))
+_ABOUT = call("any pinned", _PINNED)
 _SAID = call("any", _OTHERS)
 
 LookedAt = Callable[[Obligation, Sequence[Expr], list[set[int]]], frozenset[int]]
@@ -46,14 +47,19 @@ def merged_passed_on(obligation: Obligation, looked_at: LookedAt) -> Obligation:
     seen = _seen(obligation, terms, looked_at)
     passed = [column.id for column in columns if column.id not in seen]
     pins = _pins(passed, terms)
-    group = [t for t in terms if (read := column_ids(t)) and not read & seen and t not in pins]
-    merges = [(pins, _PIN), (group, _SAID)]
+    held = column_ids(*pins) if pins else frozenset()
+    about = [t for t in terms if t not in pins and (read := column_ids(t)) and read <= held]
+    pinned_terms = [*pins, *about]
+    group = [
+        t for t in terms if (read := column_ids(t)) and not read & seen and t not in pinned_terms
+    ]
+    pinned_said = conjunction(_PIN, _ABOUT) if about else _PIN
+    merges = [(pinned_terms, pinned_said), (group, _SAID)]
     below = [_merged(candidate, merges) for candidate in candidates]
     if None in below:
         return obligation
-    left = [term for term in terms if term not in pins and term not in group]
+    left = [term for term in terms if term not in pinned_terms and term not in group]
     kept = [column for column in columns if column.id in seen]
-    pinned = column_ids(*pins) if pins else frozenset()
     return msgspec.structs.replace(
         obligation,
         above=conjunction(*left, *(said for merged, said in merges if merged)),
@@ -64,7 +70,7 @@ def merged_passed_on(obligation: Obligation, looked_at: LookedAt) -> Obligation:
                 (
                     *kept,
                     *([_PINNED] if pins else []),
-                    *([_OTHERS] if set(passed) - pinned else []),
+                    *([_OTHERS] if set(passed) - held else []),
                 ),
             ),
         ),
@@ -97,7 +103,7 @@ def _leaves(candidate: Expr) -> Iterator[Expr]:
 
 
 def _pins(columns: Sequence[int], terms: Sequence[Expr]) -> list[Expr]:
-    """The terms that only pin a column to a param of its own."""
+    """The terms that pin a column to a param of its own; other terms may read that column alone."""
     reading: dict[int, list[Expr]] = {}
     asking: dict[Param, int] = {}
     for term in terms:
@@ -107,11 +113,18 @@ def _pins(columns: Sequence[int], terms: Sequence[Expr]) -> list[Expr]:
             asking[param] = asking.get(param, 0) + 1
     found: list[Expr] = []
     for column in columns:
-        match reading.get(column):
-            case [Call(function="nullsafe_eq", args=(Column(), Param() as param)) as pin]:
-                if asking[param] == 1:
-                    found.append(pin)
+        own = [term for term in reading.get(column, ()) if _is_pin(term, asking)]
+        others = [term for term in reading.get(column, ()) if term not in own]
+        if len(own) == 1 and all(column_ids(o) == {column} and not params_of(o) for o in others):
+            found.extend(own)
     return found
+
+
+def _is_pin(term: Expr, asking: dict[Param, int]) -> bool:
+    match term:
+        case Call(function="nullsafe_eq", args=(Column(), Param() as param)):
+            return asking[param] == 1
+    return False
 
 
 def _merged(candidate: Expr, merges: Sequence[tuple[Sequence[Expr], Expr]]) -> Expr | None:

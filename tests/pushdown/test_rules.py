@@ -188,6 +188,13 @@ def window_cases() -> dict[str, Case]:
             ["a <=> :a AND b <=> :b AND c <=> :c"],
             [True],
         ),
+        "the first rows, a pinned column tested, too": (
+            TOP,
+            conjunction(pin(A, B, C), call("le", C, Literal(2, LONG)), is_number(3, "le")),
+            ABC,
+            ["a <=> :a AND b <=> :b AND c <=> :c AND c <= 2"],
+            [True],
+        ),
         "the first rows, part of the row": (
             TOP,
             conjunction(pin(A, B), is_number(3, "le")),

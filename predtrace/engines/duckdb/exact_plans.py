@@ -92,7 +92,8 @@ def _windowed(operator: Operator, settings: EngineSettings) -> str | None:
         offsets = [bound.offset for bound in each.frame.bounds if bound.offset is not None]
         if each.frame.by_rows or not offsets:
             continue
-        if not (settings.ansi and all(isinstance(o.type, Integer) for o in offsets)):
+        moved = [*offsets, *(key.value for key in each.order)]
+        if not (settings.ansi and all(isinstance(value.type, Integer) for value in moved)):
             return "bounds of RANGE frames are exact for integers in ANSI mode alone"
     return None
 

@@ -6,6 +6,7 @@ Frames are spelled as the query stated them. Keys of floats are normalised, as i
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from predtrace.errors import EngineError
 from pushdown.operators import Bound, Window, WindowFunction
 from symbolic.expr import Expr, Literal
 from symbolic.functions import WINDOW_ONLY, Reach
+from symbolic.types import DayTimeInterval, YearMonthInterval
 
 
 def window(plan: Planner, operator: Window) -> Block:
@@ -115,5 +117,26 @@ def _end(plan: Planner, bound: Bound | None, side: str) -> tuple[Any, str | None
         return "CURRENT ROW", None
     assert isinstance(bound.offset, Literal)
     distance = bound.offset.value
-    size = sql_literal(Literal(abs(distance), bound.offset.type), plan.dialect.name)
+    size = _size(Literal(abs(distance), bound.offset.type), plan.dialect.name)
     return size, "PRECEDING" if distance < 0 else "FOLLOWING"
+
+
+_DAY = 86_400_000_000
+"""Microseconds."""
+
+
+def _size(size: Literal, dialect: str) -> exp.Expr:
+    """A distance; intervals are literals, since Spark takes no expressions here."""
+    match size.type:
+        case YearMonthInterval():
+            return _interval(size.value, "MONTH")
+        case DayTimeInterval():
+            if size.value % _DAY == 0:
+                return _interval(size.value // _DAY, "DAY")
+            return _interval(decimal.Decimal(size.value).scaleb(-6), "SECOND")
+    return sql_literal(size, dialect)
+
+
+def _interval(number: int | decimal.Decimal, unit: str) -> exp.Expr:
+    text = f"{decimal.Decimal(number):f}"
+    return exp.Interval(this=exp.Literal.string(text), unit=exp.Var(this=unit))

@@ -22,7 +22,14 @@ from pushdown.operators import AggregateCall, Bound, Frame, SortKey, WindowFunct
 from pushdown.operators.windows import PARTITION
 from symbolic.expr import TRUE, Call, Column, Expr, Literal
 from symbolic.functions import WINDOW_ONLY, Draws, Reach
-from symbolic.types import Integer
+from symbolic.types import (
+    DataType,
+    Date,
+    DayTimeInterval,
+    Integer,
+    Timestamp,
+    YearMonthInterval,
+)
 
 _NUMBER = Integer(32)
 _OTHER_WAY = {"lag": "lead", "lead": "lag"}
@@ -282,8 +289,20 @@ def _bound(reading: Reading, node: Node, by_rows: bool) -> Bound:
     if not isinstance(offset, Literal):
         raise refusal(node)
     (key,) = keys
-    if offset.type != key.value.type or isinstance(offset.value, bool):
+    kind = key.value.type
+    move = "add" if offset.type == kind else _MOVES.get((type(kind), type(offset.type)))
+    if move is None:
         return Bound((), offset)
     shift = offset if key.ascending else replace(offset, value=-offset.value)
-    moved = Call("add", (key.value, shift), key.value.type, getattr(key.value, "nullable", True))
+    moved = Call(move, (key.value, shift), kind, getattr(key.value, "nullable", True))
     return Bound((moved,), offset)
+
+
+_MOVES: dict[tuple[type[DataType], type[DataType]], str] = {
+    (Date, Integer): "date_add",
+    (Date, YearMonthInterval): "date_add_interval",
+    (Date, DayTimeInterval): "date_add_interval",
+    (Timestamp, YearMonthInterval): "timestamp_add_interval",
+    (Timestamp, DayTimeInterval): "timestamp_add_interval",
+}
+"""The function that adds an offset to a sort key of another type."""

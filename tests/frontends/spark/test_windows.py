@@ -193,6 +193,12 @@ CASES: dict[str, tuple[str, Partners]] = {
         "1 FOLLOWING) AS n, rank() OVER (PARTITION BY p ORDER BY k) AS r FROM t",
         several(rows_from(0, 1), before("k")),
     ),
+    "days near": (
+        "SELECT id, count(*) OVER (PARTITION BY p ORDER BY date_add(DATE '2020-01-30', k) DESC "
+        "RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND INTERVAL '2' DAYS FOLLOWING) AS n FROM t "
+        "WHERE p = 1",
+        near,
+    ),
     "two windows": (
         "SELECT id, rank() OVER (PARTITION BY p ORDER BY k) AS n, "
         "sum(x) OVER (ORDER BY id) AS s FROM t",
