@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from predtrace.engines.base import Engine, ScanRequest, Targets
+from predtrace.engines.duckdb import process
 from predtrace.engines.duckdb.engine import DuckDBEngine
 from predtrace.errors import EngineError
 from symbolic.expr import (
@@ -415,3 +416,23 @@ class TestDuckDBObstacles:
         evaluation = self.engine.open(targets([], [], False), SETTINGS)
         with pytest.raises(EngineError, match=r"t\.k is stored as BIGINT.*engine='spark'"):
             evaluation.check([asked])
+
+
+def test_after_a_defect_of_duckdb_there_is_a_new_database() -> None:
+    """DuckDB refuses everything after an internal error; the next question must not meet that."""
+    import duckdb
+
+    before = process.database()
+    try:
+        with (
+            pytest.raises(EngineError, match=r"defect of its own .*; ask again"),
+            process.duckdb_errors(),
+        ):
+            raise duckdb.InternalException("INTERNAL Error: a dictionary changed")
+        assert process.database() is not before
+        with process.zoned_cursor("UTC") as cursor:
+            found = cursor.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+        assert found == [("statistics_propagation",)]
+    finally:
+        process.replace_database()
+        process._failed.clear()

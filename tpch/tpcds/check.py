@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 import predtrace
-from predtrace.errors import NonDeterministicError, UnsupportedOperatorError
+from predtrace.errors import EngineError, NonDeterministicError, UnsupportedOperatorError
 from tpch.check import PRECISE, choose_targets, stored_bytes
 from tpch.oracle import ScanName
 from tpch.tpcds.constants import Fitted, fitted
@@ -127,7 +127,7 @@ class Checker:
             self._step(f"{mode} lineage")
             started = time.perf_counter()
             try:
-                found[mode] = self._ask(job, targets, mode)
+                found[mode] = self._twice(job, targets, mode)
                 label = max(found[mode][0].values())
             except NonDeterministicError as error:
                 label = f"refused: {error}"
@@ -164,6 +164,13 @@ class Checker:
             return None, f"modes: the text gives {numbers.count([])} targets otherwise"
         lineages = [truth.lineage(each) for each in numbers]
         return {name: [each[name] for each in lineages] for name in truth.scans.values()}, TEXT
+
+    def _twice(self, job: Any, targets: Sequence[tuple[Any, ...]], mode: str) -> Found:
+        """Ask; once more if the engine failed, as its error says."""
+        try:
+            return self._ask(job, targets, mode)
+        except EngineError:
+            return self._ask(job, targets, mode)
 
     def _ask(self, job: Any, targets: Sequence[tuple[Any, ...]], mode: str) -> Found:
         answer = job.lineage(list(targets), mode=mode, spark=self._spark)

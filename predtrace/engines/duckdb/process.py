@@ -30,6 +30,14 @@ _DAMAGED = re.compile(
 """The words of DuckDB's errors about damaged files, which have no class of their own."""
 
 
+_CAREFUL: Mapping[str, Any] = {"disabled_optimizers": "statistics_propagation"}
+"""Settings under which DuckDB 2.0 does not fail with errors of its joins of dictionaries."""
+_failed = threading.Event()
+_IDLE: dict[str, list[duckdb.DuckDBPyConnection]] = {}
+_FILE_TYPES: dict[tuple[str, ...], str] = {}
+_LOCK = threading.Lock()
+
+
 @functools.cache
 def database() -> duckdb.DuckDBPyConnection:
     """The process's in-memory database: opening one costs more than many questions."""
@@ -41,8 +49,21 @@ def database() -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": False,
         # Names refer to tables, never to variables of this program.
         "python_enable_replacements": False,
+        **(_CAREFUL if _failed.is_set() else {}),
     }
     return duckdb.connect(":memory:", config=dict(config))
+
+
+def replace_database() -> None:
+    """Open a new database for the questions to come, with more careful settings.
+
+    After an internal error DuckDB refuses everything that is asked of the database.
+    """
+    _failed.set()
+    with _LOCK:
+        database.cache_clear()
+        _IDLE.clear()
+        _FILE_TYPES.clear()
 
 
 @contextmanager
@@ -58,6 +79,12 @@ def duckdb_errors() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         first = str(error).strip().splitlines()[0]
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            replace_database()
+            raise EngineError(
+                f"DuckDB failed by a defect of its own ({first}); ask again, which opens a new "
+                f"database with more careful settings, or {_WAY_OUT}"
+            ) from error
         if isinstance(error, duckdb.OutOfMemoryException):
             raise EngineError(
                 f"DuckDB ran out of memory ({first}); free some, or ask for fewer rows or columns"
@@ -79,9 +106,6 @@ def new_cursor() -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
 
 
-_IDLE: dict[str, list[duckdb.DuckDBPyConnection]] = {}
-
-
 @contextmanager
 def zoned_cursor(zone: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with this time zone, for exclusive use."""
@@ -95,10 +119,6 @@ def zoned_cursor(zone: str) -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
         # After an error the connection is discarded.
         idle.append(cursor)
-
-
-_FILE_TYPES: dict[tuple[str, ...], str] = {}
-_LOCK = threading.Lock()
 
 
 def file_type(files: tuple[str, ...]) -> str:
