@@ -96,6 +96,11 @@ PIVOTS: dict[str, tuple[str, Cells]] = {
         "SELECT * FROM (SELECT k, c, v FROM t) PIVOT (sum(v) FOR c IN ('x', 'x' AS again))",
         lambda rows: (total(of(rows, "v", "x")),) * 2,
     ),
+    "above rows that the run stores": (
+        "SELECT * FROM (SELECT k, c, v FROM t ORDER BY id LIMIT 10) "
+        "PIVOT (sum(v) FOR c IN ('x', 'y'))",
+        lambda rows: (total(of(rows, "v", "x")), total(of(rows, "v", "y"))),
+    ),
     "of the columns one": (
         "SELECT k, y FROM (SELECT k, c, v FROM t) PIVOT (sum(v) FOR c IN ('x', 'y'))",
         lambda rows: (total(of(rows, "v", "y")),),

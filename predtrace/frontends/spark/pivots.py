@@ -207,7 +207,7 @@ class _Rewriter:
         if handle.filter().isDefined():
             test = builder.call("And", handle.filter().get(), test)
         return handle.copy(
-            handle.aggregateFunction() if function is None else function,
+            (handle.aggregateFunction() if function is None else function).clone(),
             handle.mode(),
             handle.isDistinct() if function is None else False,
             builder.jvm.scala.Some(test),
