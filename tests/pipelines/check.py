@@ -159,8 +159,8 @@ class Output(NamedTuple):
         """The worst verdict of a target and a table, with its facts."""
         lineage = merged(self.truth)
         rounded = {key(row, exact=False): sources for row, sources in lineage.items()}
-        found = [(scan, _by_target(scan)) for scan in answer.scans]
-        tables = self._names([scan for scan, _ in found])
+        tables = self._names(answer.scans)
+        found = [(one, _by_target(one, self.sources, tables)) for one in answer.scans]
         worst: tuple[str, dict[str, Any]] = ("exact", {})
         if answer.missing:
             return "missing", {"not found": list(answer.missing)}
@@ -218,9 +218,9 @@ def _compared(
     for table, row in {(table, row) for table, _, row in wanted}:
         names, all_rows = sources.tables[table]
         values = dict(zip(names, all_rows[row], strict=True))
-        columns = scans[0][0].columns if scans else names
-        shown = [values[c] for c in columns] if {*columns} <= {*names} else all_rows[row]
-        want[key(list(shown), exact=False)] += 1
+        columns = scans[0][0].columns if scans else ()
+        shown = [values[c] for c in columns if c in values] or list(all_rows[row])
+        want[key(shown, exact=False)] += 1
     precise = all(scan.label == "precise" for scan, _ in scans)
     facts = {"scan": [f"{scan.table}[{scan.occurrence}] {scan.label}" for scan, _ in scans],
              "missing": repr(dict(want - got))[:600], "extra": repr(dict(got - want))[:600],
@@ -232,12 +232,14 @@ def _compared(
     return ("exact" if precise else "superset"), facts
 
 
-def _by_target(scan: Any) -> dict[int, Counter[Any]]:
-    """A scan's rows by the number of the target; the first column is this number."""
-    table = scan.to_arrow()
+def _by_target(scan: Any, sources: Tables, tables: Mapping[str, str]) -> dict[int, Counter[Any]]:
+    """A scan's rows by the number of the target, without columns such as ``_metadata``."""
+    names, _ = sources.tables.get(tables.get(scan.table, ""), ((), ()))
+    known = [c in names for c in scan.columns]
     found: dict[int, Counter[Any]] = defaultdict(Counter)
-    for target, *values in output_rows(table):
-        found[target][key(values, exact=False)] += 1
+    for target, *values in output_rows(scan.to_arrow()):
+        shown = [v for v, k in zip(values, known, strict=True) if k] or values
+        found[target][key(shown, exact=False)] += 1
     return found
 
 

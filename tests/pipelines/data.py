@@ -5,7 +5,6 @@ Times are points in time, as naive datetimes in UTC.
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import json
 import math
@@ -146,8 +145,12 @@ def _payload(rng: random.Random) -> str | None:
 
 def _readings(rng: random.Random) -> Table:
     rows: list[Row] = [
-        (sensor, _START + dt.timedelta(minutes=15 * step), rng.choice([None, None, 1.0, 2.5, 4.0]))
-        for sensor in ("a", "b", "c")
+        (
+            sensor,
+            _START + dt.timedelta(minutes=15 * step),
+            rng.choice([None, None, 1.0, 2.5, 4.0]) if step < ends else None,
+        )
+        for sensor, ends in (("a", 12), ("b", 9), ("c", 12))
         for step in range(12)
     ]
     return Table({"sensor": "text", "at": "time", "value": "double"}, rows)
@@ -206,7 +209,7 @@ def _employees(rng: random.Random) -> Table:
             f"e{number}",
             None if number == 1 else rng.randint(1, max(1, number // 2)),
             rng.choice(["eng", "ops", "hr"]),
-            rng.choice([1000, 1200, 1200, 1500, 2000, None]),
+            rng.choice([1000, 1200, 1200, 1500, 2600, 3000, None]),
             _DAY + dt.timedelta(days=number * 9),
         )
         for number in range(1, 17)
@@ -358,10 +361,15 @@ def _write_folders(folder: Path, name: str, table: Table) -> None:
 
 
 def _write_csv(folder: Path, name: str, table: Table) -> None:
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL, escapechar="\\", doublequote=False)
-        writer.writerow(table.columns)
-        writer.writerows(table.rows)
+    """Texts in quotes, with backslashes before quotes in them; NULL as nothing."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, str):
+            return '"' + value.replace('"', '\\"') + '"'
+        return "" if value is None else f"{value}"
+
+    lines = [",".join(map(shown, row)) for row in (tuple(table.columns), *table.rows)]
+    (folder / f"{name}.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def _write_json(folder: Path, name: str, table: Table) -> None:

@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def test_the_corpus_is_large_and_its_tables_are_what_they_were() -> None:
-    assert len(PROGRAMS) >= 50
+    assert len(PROGRAMS) >= 150
     assert tables() == tables()
     settings = Counter(program.settings for program in PROGRAMS.values())
     assert len({one.zone for one in settings}) == 4

@@ -127,7 +127,7 @@ def outliers_by_deviation(spark: SparkSession, folder: str) -> DataFrame:
         spark.read.parquet(f"{folder}/employees.parquet")
         .withColumn("mean", F.avg("salary").over(w))
         .withColumn("off", F.abs(F.col("salary") - F.col("mean")))
-        .where(F.col("off") > 300)
+        .where(F.col("off") > 200)
         .select("id", "dept", "off")
     )
 
@@ -135,7 +135,7 @@ def outliers_by_deviation(spark: SparkSession, folder: str) -> DataFrame:
 def outliers_by_deviation_truth(t: Tables) -> Frame:
     seen = window(t("employees"), "dept", "", mean=over(mean("salary")))
     off = seen.add(off=lambda r: null(lambda s, m: abs(s - m), r.salary, r.mean))
-    return off.where(lambda r: r.off is not None and r.off > 300).select("id dept off")
+    return off.where(lambda r: r.off is not None and r.off > 200).select("id dept off")
 
 
 def outliers_by_scalar(spark: SparkSession, folder: str) -> DataFrame:
@@ -244,7 +244,7 @@ def stale_sensors(spark: SparkSession, folder: str) -> DataFrame:
     newest = readings.agg(F.max("at").alias("newest"))
     per = readings.where("value IS NOT NULL").groupBy("sensor").agg(F.max("at").alias("seen"))
     return (
-        per.crossJoin(newest).where("seen < newest - INTERVAL 20 MINUTES").select("sensor", "seen")
+        per.crossJoin(newest).where("seen < newest - INTERVAL 5 MINUTES").select("sensor", "seen")
     )
 
 
@@ -253,7 +253,7 @@ def stale_sensors_truth(t: Tables) -> Frame:
 
     per = t("readings").where(lambda r: r.value is not None).group("sensor", seen=high("at"))
     newest = t("readings").group("", newest=high("at"))
-    late = dt.timedelta(minutes=20)
+    late = dt.timedelta(minutes=5)
     return per.cross(newest).where(lambda r: r.seen < r.newest - late).select("sensor seen")
 
 
