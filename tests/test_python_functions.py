@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,7 +68,7 @@ def tens(n: int) -> int:
 
 
 def prefixed(s: str | None) -> str:
-    return f"{PREFIX['of']}{s}"
+    return "{}{}".format(PREFIX["of"], s)
 
 
 class Adds:
@@ -160,7 +161,9 @@ def test_projection_and_group(table: DataFrame, tmp_path: Path, name: str) -> No
             (target, row) for target, ids in enumerate(truth.values()) for row in ids
         ]
     assert _ids(groups.lineage(targets[0])) == next(iter(truth.values()))
-    assert name in ("an object", "partial") or groups.record.functions[0].source
+    kept = groups.record.functions
+    assert name in ("an object", "partial", "lambda") or kept[0].source
+    assert (not kept) == (name == "lambda")
 
 
 BATCHES: dict[str, Callable[[], Any]] = {
@@ -214,7 +217,7 @@ def test_names_in_the_catalog_stay(spark: SparkSession, folder: Path, tmp_path: 
 
 def test_a_function_in_a_broadcast(table: DataFrame, tmp_path: Path) -> None:
     ballast = b"x" * 2_000_000
-    udf = _udf(lambda n: None if n is None else n + len(ballast), "long")
+    udf = _udf(lambda n: None if n is None else n + len(ballast) // math.gcd(1, 2), "long")
     job = predtrace.trace(table.select(udf("n").alias("v"))).run(tmp_path / "store")
     assert _ids(job.lineage({"v": 2_000_001})) == [0, 8]
 
@@ -230,7 +233,7 @@ def test_without_the_function_it_is_a_superset(table: DataFrame, tmp_path: Path)
     job_id = _saved(table, tmp_path)
     job = predtrace.open_job(tmp_path, job_id)
     (kept,) = job.record.functions
-    assert (kept.name, "PREFIX['of']" in kept.source) == ("prefixed", True)
+    assert (kept.name, 'PREFIX["of"]' in kept.source) == ("prefixed", True)
     assert [(each.name, each.text) for each in kept.constants] == [("PREFIX", "{'of': 'p'}")]
     for engine in ("duckdb", "spark"):
         answer = job.lineage({"c": "pB"}, engine=engine)
@@ -287,7 +290,7 @@ def test_another_function_is_given(
 
 def test_a_function_changed_since(table: DataFrame, tmp_path: Path) -> None:
     limits = {"low": 1}
-    udf = _udf(lambda n: (n or 0) > limits["low"], "boolean")
+    udf = _udf(lambda n: (n or 0) > limits["low"] * math.gcd(1, 2), "boolean")
     frame = table.select("id", udf("n").alias("v"))
     job = predtrace.trace(frame).run(tmp_path)
     limits["low"] = 5

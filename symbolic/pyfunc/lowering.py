@@ -144,10 +144,10 @@ def _hull(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 def _wide(value: Expr) -> Expr:
     """A whole number as a bigint."""
-    if isinstance(value, Literal):
-        return Literal(value.value, LONG)
     if value.type == LONG or not isinstance(value.type, Integer):
         return value
+    if isinstance(value, Literal):
+        return Literal(value.value, LONG)
     return Call("cast", (value,), LONG)
 
 

@@ -6,6 +6,7 @@ A lambda is found in its line by the positions of its code, since a line may hav
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import textwrap
@@ -97,8 +98,7 @@ def meanings(function: FunctionType) -> dict[str, Any]:
         except ValueError:
             # The cell is filled later.
             continue
-    builtins: Any = function.__globals__.get("__builtins__", {})
-    builtins = builtins if isinstance(builtins, Mapping) else vars(builtins)
+    builtins: Mapping[str, Any] = getattr(function, "__builtins__", {})
     for name in _global_names(function.__code__):
         if name in found:
             continue
@@ -110,8 +110,10 @@ def meanings(function: FunctionType) -> dict[str, Any]:
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
-    """Names in a function's code, and in that of functions inside; attributes are among them."""
-    yield from code.co_names
+    """The global names that a function's code reads, with that of functions inside."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _global_names(constant)

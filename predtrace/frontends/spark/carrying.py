@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,8 @@ class Carrier:
     spark: SparkSession
     settings: EngineSettings
     builder: Builder
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Python functions that the user gave, by name."""
 
     def arguments(self, node: Node) -> tuple[Argument, ...]:
         """The arguments of a call, as its function is called in SQL."""

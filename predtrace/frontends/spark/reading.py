@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from predtrace.environment.python_functions import find
 from predtrace.environment.sessions import as_active
 from predtrace.errors import EngineError
 from predtrace.frontends.spark.building import builder_in
@@ -33,7 +32,6 @@ from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
-from pushdown.calls import python_functions
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Assignment, RowTransform, Scan
 from pushdown.topk import with_cuts
@@ -71,9 +69,8 @@ def read_pipeline(
         )
     session = pipeline.sparkSession
     with as_active(session):
-        found = _read(session, pipeline._jdf.queryExecution().analyzed(), text, pipeline)
-        find(python_functions(found.graph), functions)
-        return found
+        analyzed = pipeline._jdf.queryExecution().analyzed()
+        return _read(session, analyzed, text, pipeline, functions)
 
 
 def read_plan(
@@ -95,7 +92,11 @@ def _frame_of(session: SparkSession, analyzed: JavaObject) -> DataFrame:
 
 
 def _read(
-    session: SparkSession, analyzed: JavaObject, text: str | None, dataframe: DataFrame
+    session: SparkSession,
+    analyzed: JavaObject,
+    text: str | None,
+    dataframe: DataFrame,
+    functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
 ) -> SparkPipeline:
     jvm = session._jvm
     normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
@@ -111,7 +112,7 @@ def _read(
         builder=builder,
         normalizer=normalizer,
         settings=settings,
-        carrier=Carrier(session, settings, builder),
+        carrier=Carrier(session, settings, builder, functions),
         leaves=collect_leaves(plan),
         variables=Variables(jvm),
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from predtrace.environment.python_functions import digest
+from predtrace.environment.python_functions import digest, find, known
+from predtrace.environment.settled_functions import is_settled
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import JavaObject, Jvm, place
 from predtrace.frontends.spark.expressions.reader import ExpressionReader
@@ -13,8 +16,10 @@ from predtrace.frontends.spark.expressions.refusals import refusal
 from predtrace.frontends.spark.expressions.registry import reads
 from predtrace.frontends.spark.tree import Node
 from symbolic import types as t
-from symbolic.expr import Expr, Literal
-from symbolic.functions import PythonFunction
+from symbolic.expr import Call, Column, Expr, Literal, substitute
+from symbolic.functions import PythonFunction, python_function
+from symbolic.pyfunc.lowering import NotLowered, lowered
+from symbolic.pyfunc.reading import Unread, read_function
 
 ROWWISE: dict[int, str] = {
     100: "a function of a row's values",
@@ -42,7 +47,61 @@ def _python_udf(reader: ExpressionReader, node: Node) -> Expr:
     args = tuple(reader.read(value) for value in values)
     if any(isinstance(arg, Literal) and isinstance(arg.type, t.Opaque) for arg in args):
         raise refusal(node, "an argument is a constant of a type without literals")
-    return reader.asked(node, _function(reader, node, names).id, args)
+    call = reader.asked(node, _function(reader, node, names).id, args)
+    return _read(reader, call) or call
+
+
+def _read(reader: ExpressionReader, call: Call) -> Expr | None:
+    """What a function computes, in functions of Spark; None if that is not known exactly.
+
+    It is read from the source of the function, if that is at hand.
+    """
+    function = python_function(call.function)
+    assert function is not None
+    assert reader.carrier is not None
+    find((function,), reader.carrier.functions)
+    live = known(function)
+    if live is None or any(function.arguments) or not _gets_values(reader, function.kind):
+        return None
+    places = tuple(Column(place, "", arg.type) for place, arg in enumerate(call.args))
+    try:
+        if not is_settled(live.function):
+            return None
+        found = lowered(
+            read_function(live.function, places), call.type, checked=function.kind == 101
+        )
+    except (Unread, NotLowered, RecursionError):
+        return None
+    given = dict(enumerate(call.args))
+    if _written_size(found, {place: _written_size(arg) for place, arg in given.items()}) > _LONGEST:
+        return None
+    return substitute(found, given)
+
+
+def _gets_values(reader: ExpressionReader, kind: int) -> bool:
+    """Whether a function is called with a row's values as they are."""
+    return kind in (_BY_PICKLE, _BY_ARROW) and reader.settings.conf.get(_LEGACY) != "true"
+
+
+_BY_PICKLE, _BY_ARROW = 100, 101
+"""Of these, whole numbers that leave the result's type are an error by Arrow."""
+_LEGACY = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled"
+_LONGEST = 1_000
+"""The most terms of a function in functions of Spark: written out, shared terms are repeated."""
+
+
+def _written_size(expr: Expr, columns: Mapping[int, int] = MappingProxyType({})) -> int:
+    """The number of terms of an expression written out, where columns stand for so many terms.
+
+    No more is counted than is too many.
+    """
+    count = 0
+    waiting = [expr]
+    while waiting and count <= _LONGEST:
+        node = waiting.pop()
+        count += columns.get(node.id, 1) if isinstance(node, Column) else 1
+        waiting.extend(node.args if isinstance(node, Call) else ())
+    return count
 
 
 def _function(reader: ExpressionReader, node: Node, names: tuple[str, ...]) -> PythonFunction:
