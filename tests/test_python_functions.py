@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -312,9 +313,20 @@ def test_given_when_traced(table: DataFrame, tmp_path: Path) -> None:
         predtrace.trace(frame, functions={"odd": clean})
 
 
-def test_refused(table: DataFrame) -> None:
-    with pytest.raises(NonDeterministicError, match="clean"):
-        predtrace.trace(table.select(_udf(clean, "string").asNondeterministic()("s")))
+def test_what_only_the_run_knows(table: DataFrame, tmp_path: Path) -> None:
+    """A function marked non-deterministic; and pandas, which has 1 or 1.0 by the other rows."""
+    marked = _udf(lambda s: f"{s}{uuid.uuid4()}", "string").asNondeterministic()
+    job = predtrace.trace(table.select("id", marked("s").alias("v"))).run(tmp_path)
+    assert _ids(job.lineage({"v": job.output.collect()[3].v})) == [3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        texts = f.pandas_udf(lambda x: x.astype(str), "string", f.PandasUDFType.SCALAR)
+    job = predtrace.trace(table.select("id", texts("n").alias("v"))).run(tmp_path)
+    assert {row.id: row.v for row in job.output.collect()}[3] == "4.0"
+    assert _ids(job.lineage({"v": "4.0"})) == [3]
+    bare = predtrace.trace(table.select(texts("n").alias("v"))).run(tmp_path, keep="none")
+    with pytest.raises(NonDeterministicError, match="keep='inline'"):
+        bare.lineage({"v": "4.0"})
 
 
 def test_identity() -> None:

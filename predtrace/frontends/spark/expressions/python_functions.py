@@ -47,8 +47,19 @@ def _python_udf(reader: ExpressionReader, node: Node) -> Expr:
     args = tuple(reader.read(value) for value in values)
     if any(isinstance(arg, Literal) and isinstance(arg.type, t.Opaque) for arg in args):
         raise refusal(node, "an argument is a constant of a type without literals")
+    if kind in _OF_SERIES and any(map(_changes_beside_null, args)):
+        raise refusal(node, "pandas gives it other numbers where the batch has a NULL")
     call = reader.asked(node, _function(reader, node, names).id, args)
     return _read(reader, call) or call
+
+
+_OF_SERIES = (200, 204)
+
+
+def _changes_beside_null(arg: Expr) -> bool:
+    """Whether pandas gives values another type if another row's value is NULL: 1 becomes 1.0."""
+    may_be_null = arg.value is None if isinstance(arg, Literal) else arg.nullable
+    return may_be_null and isinstance(arg.type, (t.Integer, t.Boolean))
 
 
 def _read(reader: ExpressionReader, call: Call) -> Expr | None:
