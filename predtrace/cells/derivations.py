@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -313,6 +314,7 @@ MADE_OF_SEVERAL: Mapping[type[Operator], str] = {
     GroupBy: "it makes one row of several",
     Intersect: "a row stands for equal rows of both inputs",
     Except: "whether it passes a row on depends on how many are equal to it",
+    Domain: "it has values of outer rows, and none of the rows",
     Window: "it gives a row values of other rows",
     Opaque: "nobody knows which rows its program made a row of",
 }

@@ -14,7 +14,15 @@ import msgspec
 from predtrace.inference.plan import Intermediate, ScanLineage, Selection
 from predtrace.vocabulary import PRECISE, SUPERSET
 from pushdown.graph import OperatorGraph
-from pushdown.operators import Distinct, DropDuplicates, Except, GroupBy, Intersect, RowTransform
+from pushdown.operators import (
+    Distinct,
+    Domain,
+    DropDuplicates,
+    Except,
+    GroupBy,
+    Intersect,
+    RowTransform,
+)
 from symbolic.expr import Call, Column, Expr, Lambda, columns_of, conjuncts, params_of, walk
 from symbolic.functions import SAME_FOR_EQUALS
 from symbolic.types import Float, String, has_floats
@@ -62,6 +70,8 @@ def _normalised(graph: OperatorGraph, top: int) -> frozenset[int]:
                 below = frozenset(key.column.id for key in keys)
             case Distinct() | Intersect(all=False) | Except(all=False):
                 below = frozenset(column.id for column in graph.output(node))
+            case Domain(assignments=assignments):
+                below = frozenset(a.column.id for a in assignments)
             case DropDuplicates(keys=keys):
                 below = below | {key.id for key in keys}
             case RowTransform(assignments=assignments):

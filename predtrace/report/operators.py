@@ -13,6 +13,7 @@ from pushdown.operators import (
     Assignment,
     Bound,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -81,6 +82,10 @@ def _sample(operator: Sample, names: ColumnNames, graph: OperatorGraph) -> str:
     share = f"{100 * operator.lower:g} % to {100 * operator.upper:g} %"
     again = " with replacement" if operator.with_replacement else ""
     return f"sample {share}{again}" + ("" if operator.seed is None else f", seed {operator.seed}")
+
+
+def _domain(operator: Domain, names: ColumnNames, graph: OperatorGraph) -> str:
+    return f"outer values {_assignments(operator.assignments, names)}"
 
 
 def _drop_duplicates(operator: DropDuplicates, names: ColumnNames, graph: OperatorGraph) -> str:
@@ -153,6 +158,7 @@ LABELS: dict[type[OperatorBase], Labeller] = {
     Filter: _filter,
     RowTransform: _project,
     Distinct: lambda operator, names, graph: "distinct",
+    Domain: _domain,
     DropDuplicates: _drop_duplicates,
     Expand: _expand,
     Generate: _generate,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Union
 
 from pushdown.operators.base import Assignment, OperatorBase, Origin, Repeats
+from pushdown.operators.domains import Domain
 from pushdown.operators.duplicates import DropDuplicates
 from pushdown.operators.expansion import Expand, Generate
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
@@ -33,6 +34,7 @@ Operator = Union[
     AntiJoin,
     MarkJoin,
     ScalarSubquery,
+    Domain,
     Expand,
     Generate,
     GroupBy,
@@ -56,7 +58,8 @@ def kind_of(operator: Operator) -> str:
 
 
 __all__ = [
-    "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "DropDuplicates",
+    "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "Domain",
+    "DropDuplicates",
     "Except", "Expand", "Filter", "Frame", "Generate", "GroupBy", "InnerJoin", "Intersect", "Limit",
     "MarkJoin", "OneRow", "Opaque", "OpaqueColumn", "OpaqueColumns", "Operator",
     "OperatorBase", "Origin", "OuterJoin", "Repeats",

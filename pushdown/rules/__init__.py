@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pushdown.operators import OneRow, Opaque, OperatorBase, Scan
 from pushdown.rules import (
+    domains,
     duplicates,
     expansion,
     groups,
@@ -25,6 +26,7 @@ from pushdown.rules.base import Rule
 
 RULES: dict[type[OperatorBase], Rule] = {
     **rows.RULES,
+    **domains.RULES,
     **duplicates.RULES,
     **order.RULES,
     **opaque_columns.RULES,

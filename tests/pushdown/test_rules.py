@@ -14,6 +14,7 @@ from pushdown.operators import (
     Assignment,
     Bound,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -92,6 +93,7 @@ OPAQUE = msgspec.structs.replace(
     GENERATE, rows=call("unknown", B, type=LIST.type), fields=("y",), opaque=True
 )
 SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, seed=7)
+VALUES = Domain(id=0, input=1, assignments=(Assignment(X, A),))
 UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
 PROGRAM = Opaque(id=0, inputs=(1, 2), name="program", columns=(X, Y))
 RANDOM = OpaqueColumns(id=0, input=1, made=(OpaqueColumn(X, "rand()", (A,)),))
@@ -310,6 +312,8 @@ CASES: dict[str, Case] = {
     "sample, whole row": (SAMPLE, pin(A, B), ONE, ["a <=> :a AND b <=> :b"], [True]),
     "sample, part of the row": (SAMPLE, pin(A), ONE, ["a <=> :a"], [False]),
     "sample, any row": (SAMPLE, TRUE, ONE, ["TRUE"], [False]),
+    "outer values": (VALUES, pin(X), ONE, ["FALSE"], [True]),
+    "outer values, any": (VALUES, TRUE, ONE, ["FALSE"], [True]),
     "duplicates, whole row": (UNIQUE, pin(A, B), ONE, ["a <=> :a AND b <=> :b"], [True]),
     "duplicates, their keys": (UNIQUE, pin(A), ONE, ["a <=> :a"], [False]),
     "duplicates, the other columns": (UNIQUE, pin(B), ONE, ["b <=> :b"], [False]),

@@ -15,6 +15,7 @@ from pushdown.operators import (
     Assignment,
     Bound,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -55,7 +56,7 @@ from symbolic.expr import (
 )
 from symbolic.functions import WINDOW_ONLY, Draws
 from symbolic.solver import Verdict
-from symbolic.types import LONG, STRING
+from symbolic.types import DOUBLE, LONG, STRING
 from tests.pushdown.test_rules import (
     A_IS_C,
     GENERATE,
@@ -69,6 +70,7 @@ from tests.pushdown.test_rules import (
     SET,
     TWO,
     UNIQUE,
+    VALUES,
     A,
     B,
     C,
@@ -82,6 +84,7 @@ from tests.pushdown.test_rules import (
     pin,
 )
 
+G = Column(11, "g", DOUBLE)
 Inputs = tuple[tuple[Column, ...], ...]
 
 OVER_3 = call("gt", A, Literal(3, LONG))
@@ -177,6 +180,13 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
     "limit: all rows decide which ones are taken": (LIMIT, pin(A, B), ONE, ["TRUE"]),
     "sample: all rows decide which ones are drawn": (SAMPLE, pin(A, B), ONE, ["TRUE"]),
     "program: all rows": (PROGRAM, pin(X), TWO, ["TRUE", "TRUE"]),
+    "outer values": (VALUES, pin(X), ONE, ["a <=> :x"]),
+    "outer values, a function of a float": (
+        Domain(id=0, input=1, assignments=(Assignment(G, F),)),
+        same(call("cast", G, type=STRING), bound(B)),
+        ((F, A),),
+        ["TRUE"],
+    ),
     "duplicates: their keys alone": (UNIQUE, pin(A, B), ONE, ["a <=> :a"]),
     "duplicates, the other columns": (UNIQUE, pin(B), ONE, ["TRUE"]),
     "duplicates, a function of a float": (
@@ -309,6 +319,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     "limit: the lineage": (LIMIT, pin(A, B), ONE, 0, pin(A, B)),
     "sample: the lineage": (SAMPLE, pin(A, B), ONE, 0, pin(A, B)),
     "program: the lineage": (PROGRAM, pin(X), TWO, 0, pin(A)),
+    "outer values: the lineage": (VALUES, pin(X), ONE, 0, FALSE),
     "duplicates: the lineage": (UNIQUE, pin(A, B), ONE, 0, pin(A, B)),
     "duplicates: another column": (UNIQUE, pin(B), ONE, 0, pin(B)),
     "opaque columns: the lineage": (RANDOM, pin(A, B), ONE, 0, pin(A, B)),

@@ -17,6 +17,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AntiJoin,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -260,6 +261,13 @@ class Run:
             [union(provenances[key]) for key in kept],
         )
 
+    def domain(self, operator: Domain, source: Relation) -> Relation:
+        """The different values, made of nothing."""
+        rows = self._assigned(operator.expressions, source)
+        found = {row_key(row): row for row in reversed(rows)}
+        kept = list(found.values())
+        return Relation(self.graph.output(operator.id), kept, [NOTHING for _ in kept])
+
     def drop_duplicates(self, operator: DropDuplicates, source: Relation) -> Relation:
         """The first row of each key, which is a choice if the key has other rows, too."""
         keys = key_maker([key.type for key in operator.keys])
@@ -384,6 +392,7 @@ EVALUATORS: dict[type, Any] = {
     ScalarSubquery: Run.scalar_subquery,
     GroupBy: Run.group_by,
     Distinct: Run.distinct,
+    Domain: Run.domain,
     DropDuplicates: Run.drop_duplicates,
     Union_: Run.union_all,
     Intersect: Run.intersect,

@@ -15,6 +15,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -42,7 +43,7 @@ from pushdown.operators import (
     Union_,
     Window,
 )
-from symbolic.expr import Call, Column, Expr, Literal, call
+from symbolic.expr import TRUE, Call, Column, Expr, Literal, call, same
 from symbolic.types import BOOLEAN, LONG, Array, DataType, Field, Record
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
@@ -254,6 +255,29 @@ def _distinct(build: GraphBuilder, budget: int) -> Node:
     return build.add(Distinct, source, input=source.id)
 
 
+def _correlated(build: GraphBuilder, budget: int) -> Node:
+    """Outer rows joined with what is computed for the different values of one of their columns."""
+    outer, inner = build.halves(budget)
+    if not outer.columns:
+        return build.add(InnerJoin, outer, inner, left=outer.id, right=inner.id, condition=TRUE)
+    value = one_of(build.draw, outer.columns)
+    column = build.named(value.type)
+    domain = build.add(Domain, outer, input=outer.id, assignments=(Assignment(column, value),))
+    condition = join_condition(build.draw, domain.columns, inner.columns)
+    pairs = build.add(InnerJoin, domain, inner, left=domain.id, right=inner.id, condition=condition)
+    if likely(build.draw, 2):
+        made = aggregate_call(build.draw, pairs.columns, likely(build.draw, 2))
+        result = build.column(made.function, made.type, nullable=made.function != "count")
+        pairs = build.add(
+            GroupBy, pairs, input=pairs.id, keys=(Assignment(column, column),),
+            aggregations=(Aggregation(result, made),),
+        )  # fmt: skip
+    sides: dict[str, Any] = {"left": outer.id, "right": pairs.id, "condition": same(column, value)}
+    join = one_of(build.draw, (InnerJoin, OuterJoin, SemiJoin, AntiJoin))
+    extra = {"kind": "left"} if join is OuterJoin else {}
+    return build.add(join, outer, pairs, **sides, **extra)
+
+
 def _drop_duplicates(build: GraphBuilder, budget: int) -> Node:
     source = build.relation(budget)
     few = st.lists(st.sampled_from(source.columns), max_size=2, unique=True)
@@ -447,6 +471,7 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "group": (_group_by, GroupBy),
     "having": (_having, GroupBy),
     "distinct": (_distinct, Distinct),
+    "correlated": (_correlated, Domain),
     "duplicates": (_drop_duplicates, DropDuplicates),
     "union": (_set_operation(Union_), Union_),
     "intersect": (_set_operation(Intersect), Intersect),

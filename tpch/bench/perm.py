@@ -20,6 +20,7 @@ from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     AntiJoin,
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Expand,
@@ -182,6 +183,11 @@ def _where(matches: Expr | None, row: Column) -> Expr:
     return row if matches is None else Call("case", (matches, row, Literal(None, LONG)), LONG)
 
 
+def _domain(rewriter: Rewriter, operator: Domain, names: Names) -> Carried:
+    """The outer rows are joined with what is computed for these values; here they are none."""
+    return Carried(rewriter.plain(operator.id, names), {})
+
+
 def _scalar_subquery(rewriter: Rewriter, operator: ScalarSubquery, names: Names) -> Carried:
     """The rows that made the value, beside every row."""
     left, right = _sides(rewriter, operator, names)
@@ -305,6 +311,7 @@ RULES: dict[type[Operator], Callable[[Rewriter, Any, Names], Carried]] = {
     ScalarSubquery: _scalar_subquery,
     GroupBy: _group_by,
     Distinct: _same_rows,
+    Domain: _domain,
     DropDuplicates: _limit,
     Union_: _union,
     Intersect: _intersect,

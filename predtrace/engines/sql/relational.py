@@ -21,6 +21,7 @@ from predtrace.errors import NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
     Distinct,
+    Domain,
     DropDuplicates,
     Except,
     Filter,
@@ -197,6 +198,14 @@ def _distinct(plan: Planner, operator: Distinct) -> Block:
     return Block(block.body.distinct(copy=False), values or (filler(),))
 
 
+def _domain(plan: Planner, operator: Domain) -> Block:
+    values = tuple(
+        named(_normalized(plan, plan.compile(a.value), a.column), a.column)
+        for a in operator.assignments
+    )
+    return Block(plan.open(operator.input).body.distinct(copy=False), values)
+
+
 def _drop_duplicates(plan: Planner, operator: DropDuplicates) -> Block:
     """Any row of each set: a replay is refused before if different rows have equal keys."""
     columns = plan.graph.output(operator.id)
@@ -266,6 +275,7 @@ BUILDERS: dict[type[Operator], Callable[[Planner, Any], Block]] = {
     **EXPANSIONS,
     GroupBy: _group_by,
     Distinct: _distinct,
+    Domain: _domain,
     DropDuplicates: _drop_duplicates,
     Union_: _union,
     Intersect: _set_operation(exp.intersect),

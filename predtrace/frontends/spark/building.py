@@ -155,6 +155,30 @@ class Builder:
         columns, nothing = scala_seq(self.jvm, attributes), scala_seq(self.jvm, [])
         return self._logical.LocalRelation(columns, nothing, False, self._none)
 
+    def domain_joined(self, join: JavaObject, inner: JavaObject) -> JavaObject:
+        """A DomainJoin as a join with a leaf in place of the domain.
+
+        The leaf has two rows, so that no rule takes it for a single row or none.
+        """
+        row = self.jvm.org.apache.spark.sql.catalyst.InternalRow.empty()
+        domain = self._logical.LocalRelation(
+            join.domainAttrs(), scala_seq(self.jvm, [row, row]), False, self._none
+        )
+        return self._logical.Join(
+            domain, inner, join.joinType(), join.condition(), self._logical.JoinHint.NONE()
+        )
+
+    def constant_order(self) -> JavaObject:
+        """A sort order by which all rows tie."""
+        zero = self._expressions.Literal(
+            0, self.jvm.org.apache.spark.sql.types.DataTypes.IntegerType
+        )
+        names = (f"{CATALYST}.expressions.{name}" for name in ("Ascending", "NullsFirst"))
+        ascending, nulls_first = (singleton(self.jvm, name) for name in names)
+        nothing = scala_seq(self.jvm, [])
+        key = self._expressions.SortOrder(zero, ascending, nulls_first, nothing)
+        return scala_seq(self.jvm, [key])
+
     def dataset(self, session: JavaObject, plan: JavaObject) -> JavaObject:
         """The Dataset of a plan in a session of the JVM; nothing is run."""
         return self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(session, plan)
@@ -237,15 +261,25 @@ class Builder:
         return tuple(read_tree(self.call("Coalesce", row)).children for row in items(rows))
 
     def with_expressions(
-        self, node: Node, replaced: Mapping[Node, JavaObject], roots: Mapping[str, Any]
+        self,
+        node: Node,
+        replaced: Mapping[Node, JavaObject],
+        roots: Mapping[str, Any],
+        given: Mapping[str, JavaObject] | None = None,
     ) -> JavaObject:
-        """The plan node with the expressions of `roots` (field: node or nodes) rebuilt."""
+        """The plan node with the expressions of `roots` (field: node or nodes) rebuilt.
+
+        Fields that are `given` are taken as they are.
+        """
         plan = node.handle
         arguments = self.jvm.java.util.ArrayList()
         for index in range(plan.productArity()):
             value = plan.productElement(index)
-            found = roots.get(str(plan.productElementName(index)))
-            if isinstance(found, tuple):
+            name = str(plan.productElementName(index))
+            found = roots.get(name)
+            if given and name in given:
+                value = given[name]
+            elif isinstance(found, tuple):
                 value = self._several(found, replaced)
             elif found is not None:
                 rebuilt = self.expression(found, replaced)

@@ -16,10 +16,12 @@ from typing import TypeAlias
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.building import Builder, builder_in
 from predtrace.frontends.spark.catalyst import CATALYST, JavaObject, Jvm, items, place, singleton
+from predtrace.frontends.spark.domain_leaves import with_domain_leaves
 from predtrace.frontends.spark.negations import comparisons, negate_inwards
 from predtrace.frontends.spark.padding import drop_padding
 from predtrace.frontends.spark.tree import Node, read_tree
 
+_PULL_UP = "optimizer.PullupCorrelatedPredicates"
 _TO_JOINS = "optimizer.RewritePredicateSubquery"
 AS_RUN = (
     # CAST(c AS type) = constant becomes a condition on c. Around clock changes the condition
@@ -47,7 +49,11 @@ RULES: tuple[str | Pass, ...] = (
     "optimizer.ConstantFolding",
     *AS_RUN,
     # Moves correlated conjuncts of a subquery into the subquery's condition: same matches.
-    "optimizer.PullupCorrelatedPredicates",
+    # Where that is not possible it joins the subquery with the outer values that it reads.
+    _PULL_UP,
+    # A lateral join becomes a join with what the subquery gives for each combination of these
+    # values.
+    "optimizer.RewriteLateralSubquery",
     # A correlated scalar subquery becomes a left outer join on its groups, which pairs each
     # outer row with exactly the group that its value was computed from.
     "optimizer.RewriteCorrelatedScalarSubquery",
@@ -80,12 +86,14 @@ class Normalizer:
     """Applies the rules in one JVM.
 
     `excluded` is the session's list, as text, of excluded optimizer rules. `compared` has the
-    comparisons of the NOT INs that have become joins: see `comparisons`.
+    comparisons of the NOT INs that have become joins: see `comparisons`. `domains` has
+    the attributes of leaves that stand for values of outer rows: see `with_domain_leaves`.
     """
 
     jvm: Jvm
     excluded: str = ""
     compared: dict[int, JavaObject] = field(default_factory=dict)
+    domains: dict[int, int] = field(default_factory=dict)
 
     def inline_ctes(self, plan: JavaObject) -> JavaObject:
         """Replace every reference to a CTE by a copy of its plan; copies get new ids.
@@ -162,8 +170,22 @@ class Normalizer:
         if rule == _TO_JOINS:
             self.compared.update(comparisons(plan, self.jvm))
         after = self._rewritten(rule, plan)
-        unchanged = after.fastEquals(plan) or _leaf_count(after) != _leaf_count(plan)
+        if rule == _PULL_UP:
+            after = with_domain_leaves(after, self.jvm, self.domains)
+        unchanged = after.fastEquals(plan) or self._leaf_count(after) != self._leaf_count(plan)
         return plan if unchanged else after
+
+    def _leaf_count(self, plan: JavaObject) -> int:
+        """The number of leaves of a plan, including subqueries at any depth, without domains."""
+        plans = [plan, *items(plan.subqueriesAll())]
+        if not self.domains:
+            return sum(int(each.collectLeaves().size()) for each in plans)
+        leaves = (leaf for each in plans for leaf in items(each.collectLeaves()))
+        return sum(not self._is_domain(leaf) for leaf in leaves)
+
+    def _is_domain(self, leaf: JavaObject) -> bool:
+        output = leaf.output()
+        return bool(output.size()) and int(output.apply(0).exprId().id()) in self.domains
 
     def _rewritten(self, rule: str | Pass, plan: JavaObject) -> JavaObject:
         from pyspark.errors import AnalysisException
@@ -181,12 +203,6 @@ class Normalizer:
 @functools.lru_cache(maxsize=4)
 def _inlining(jvm: Jvm) -> JavaObject:
     return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(False, False, False)
-
-
-def _leaf_count(plan: JavaObject) -> int:
-    """The number of leaves of a plan, including subqueries at any depth."""
-    plans = [plan, *items(plan.subqueriesAll())]
-    return sum(int(each.collectLeaves().size()) for each in plans)
 
 
 def _refuse_grouping_by_subqueries(plan: Node) -> None:

@@ -13,9 +13,10 @@ from predtrace.frontends.spark import (
     set_operations,
 )
 from predtrace.frontends.spark.catalyst import place
+from predtrace.frontends.spark.domains import is_domain, translate_domain
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
 from predtrace.frontends.spark.opaque_columns import UNREADABLE, pull_out_opaque
-from predtrace.frontends.spark.registry import BECOMES, TRANSLATORS
+from predtrace.frontends.spark.registry import BECOMES, REWRITTEN, TRANSLATORS
 from predtrace.frontends.spark.sources import REFUSED_LEAVES
 from predtrace.frontends.spark.translation import (
     Prepared,
@@ -33,8 +34,6 @@ _CTE = (
 )
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
-    "LateralJoin": f"lateral joins are {_NOT_YET}; write a plain join",
-    "DomainJoin": "this correlated subquery needs a join with its outer rows; write it as a join",
     "AsOfJoin": f"as-of joins are {_NOT_YET}",
     "BatchEvalPython": f"Python functions are {_NOT_YET}",
     "ArrowEvalPython": f"Python functions are {_NOT_YET}",
@@ -50,6 +49,10 @@ UNSUPPORTED: dict[str, str] = {
 }
 """Plan node classes known to be refused, with the reason and the way out."""
 
+LEFT_OVER: dict[str, str] = dict.fromkeys(
+    REWRITTEN, "this correlated subquery is not traced; write it as a join"
+)
+"""Why a plan node is refused that should have been rewritten."""
 NON_DETERMINISTIC: dict[str, str] = {}
 """Plan node classes whose rows another run may not repeat."""
 
@@ -65,6 +68,9 @@ def translate(translation: Translation, node: Node) -> Translated:
     waiting = [(node, False)]
     while waiting:
         current, inputs_done = waiting.pop()
+        if is_domain(translation, current):
+            done[current] = translate_domain(translation, current, done)
+            continue
         below = _inputs(current)
         if inputs_done:
             inputs = tuple(done.pop(child) for child in below)
@@ -107,7 +113,7 @@ def _refusal(node: Node) -> PredTraceError:
             f"Catalyst operator {node.cls} cannot be traced: {NON_DETERMINISTIC[node.cls]}; "
             f"write its result to Parquet and read that{where}"
         )
-    why = UNSUPPORTED.get(node.cls, "it is not known to predtrace")
+    why = {**LEFT_OVER, **UNSUPPORTED}.get(node.cls, "it is not known to predtrace")
     return UnsupportedOperatorError(f"Catalyst operator {node.cls} cannot be traced: {why}{where}")
 
 

@@ -17,7 +17,13 @@ DROPPED: dict[str, str] = {
     "PipeOperator": "nothing: the same rows, after a step of pipe syntax",
 }
 """Node classes without which a plan means the same, dropped before it is translated: the reason."""
+REWRITTEN: dict[str, str] = {
+    "DomainJoin": "InnerJoin, OuterJoin with a Domain",
+    "LateralJoin": "InnerJoin, OuterJoin",
+}
+"""Node classes that are rewritten before the plan is translated: what they become."""
 BECOMES: dict[str, str] = {
+    **REWRITTEN,
     **dict.fromkeys(LIMITS, "Limit"),
     **dict.fromkeys(WINDOWS, "Window, RowTransform above where positions are kept"),
     **DROPPED,

@@ -86,6 +86,10 @@ SHAPES = {
     "SELECT k FROM (SELECT * FROM t LIMIT ALL) WHERE v > 1": "RowTransform(Filter(t1))",
     "SELECT * FROM t ORDER BY v OFFSET 1": "Limit(Sort(t1))",
     "SELECT * FROM t TABLESAMPLE (5 ROWS)": "Limit(t1)",
+    "SELECT t.k, x.n FROM t, LATERAL (SELECT sum(w) AS n FROM u WHERE u.k < t.v) x": (
+        "RowTransform(RowTransform(InnerJoin(t1, RowTransform(LeftJoin(Domain(t1), "
+        "RowTransform(GroupBy(InnerJoin(Domain(t1), u1))))))))"
+    ),
     "SELECT * FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (7)": "Sample(t1)",
     "SELECT k, rand() AS r FROM t": "RowTransform(OpaqueColumns(t1))",
     "SELECT k FROM t WHERE v > 1 AND rand() < 0.5": (

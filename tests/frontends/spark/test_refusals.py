@@ -22,7 +22,6 @@ Read = Callable[[str], SparkPipeline]
 
 UNSUPPORTED = {
     "SELECT first(v) FILTER (WHERE k > 1) OVER (ORDER BY k) FROM t": "First.*FILTER",
-    "SELECT t.k FROM t, LATERAL (SELECT w FROM u WHERE u.k = t.k)": "Lateral",
     "SELECT id FROM range(0, 9223372036854775807, 2305843009213693952)": "Range.*64 bits",
     "SELECT g, (SELECT max(w) FROM u) AS top FROM t GROUP BY g": "beside the keys and aggregates",
     "SELECT (SELECT max(w) FROM u) AS top, count(*) FROM t GROUP BY top": "subquery in GROUP BY",
