@@ -1,6 +1,6 @@
 """Run all pipelines, and ask about their rows in every mode on both engines.
 
-    python -m tests.pipelines RESULTS [--only PATTERN] [--mode auto stored …] [--spark-only]
+    python -m tests.pipelines RESULTS [--only PATTERN] [--seed 7 8 …] [--mode auto stored …]
 
 Appends a line of JSON per question to the file RESULTS; what it has already is not asked again
 (delete its lines to ask again). At the end it sums up.
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from predtrace.environment.local_spark import local_session
-from tests.pipelines.check import FINDINGS, QUESTIONS, UNCOUNTED, Place, check
-from tests.pipelines.data import tables, write
+from tests.pipelines.check import FINDINGS, QUESTIONS, UNCOUNTED, Place, Verdict, check
+from tests.pipelines.data import SEED
 from tests.pipelines.program import corpus
 
 _SETTINGS = {
@@ -41,15 +41,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--only", default="", help="pattern of a program's name")
+    parser.add_argument("--seed", type=int, nargs="+", default=[SEED], help="seeds of the tables")
     parser.add_argument("--mode", choices=_MODES, nargs="+", default=_MODES)
     parser.add_argument("--engine", choices=("duckdb", "spark"), nargs="+")
     parser.add_argument("--summary", action="store_true", help="only sum up the results")
     options = parser.parse_args()
     programs = corpus()
     if not options.summary:
-        done = {record["program"] for record in _records(options.results) if record["last"]}
-        chosen = [p for n, p in programs.items() if re.search(options.only, n) and n not in done]
-        _run(chosen, options)
+        _run([p for name, p in programs.items() if re.search(options.only, name)], options)
     print(summary([r for r in _records(options.results) if r["program"] in programs]))
 
 
@@ -57,21 +56,28 @@ def _run(chosen: list[Any], options: Any) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     engines = ("auto", *(options.engine or ("duckdb", "spark")))
     questions = [(m, e) for m, e in QUESTIONS if m in options.mode and e in engines]
-    made = tables()
+    done = {(r["seed"], r["program"]) for r in _records(options.results) if r["last"]}
     with tempfile.TemporaryDirectory() as folder, local_session(_SETTINGS) as spark:
-        (data := Path(folder) / "data").mkdir()
-        write(data, made)
-        for number, program in enumerate(chosen, 1):
-            started = time.perf_counter()
-            verdicts = list(check(program, spark, Place(data, made, Path(folder)), questions))
-            seconds = round(time.perf_counter() - started, 1)
-            with options.results.open("a") as file:
-                for verdict in verdicts:
-                    last = verdict is verdicts[-1]
-                    line = {**verdict.record(), "last": last, "seconds": seconds}
-                    file.write(json.dumps(line) + "\n")
-            told = ", ".join(f"{n} {v}" for v, n in Counter(v.verdict for v in verdicts).items())
-            print(f"{number} of {len(chosen)}: {program.name}: {told} ({seconds} s)", flush=True)
+        for seed in options.seed:
+            place = Place.made(Path(folder), seed)
+            todo = [program for program in chosen if (seed, program.name) not in done]
+            for number, program in enumerate(todo, 1):
+                started = time.perf_counter()
+                verdicts = list(check(program, spark, place, questions))
+                seconds = round(time.perf_counter() - started, 1)
+                _keep(options.results, seed, verdicts, seconds)
+                counts = Counter(one.verdict for one in verdicts).items()
+                told = ", ".join(f"{count} {verdict}" for verdict, count in counts)
+                about = f"seed {seed}, {number} of {len(todo)}"
+                print(f"{about}: {program.name}: {told} ({seconds} s)", flush=True)
+
+
+def _keep(results: Path, seed: int, verdicts: list[Verdict], seconds: float) -> None:
+    with results.open("a") as file:
+        for verdict in verdicts:
+            last = verdict is verdicts[-1]
+            line = {"seed": seed, **verdict.record(), "last": last, "seconds": seconds}
+            file.write(json.dumps(line) + "\n")
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -81,10 +87,10 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 def summary(records: list[dict[str, Any]]) -> str:
     """Programs by their worst outcome, questions by mode, engine and verdict, and why."""
-    last = {(r["program"], r["output"], r["mode"], r["engine"]): r for r in records}
-    programs: dict[str, list[dict[str, Any]]] = {}
+    last = {(r["seed"], r["program"], r["output"], r["mode"], r["engine"]): r for r in records}
+    programs: dict[Any, list[dict[str, Any]]] = {}
     for record in last.values():
-        programs.setdefault(record["program"], []).append(record)
+        programs.setdefault((record["seed"], record["program"]), []).append(record)
     outcomes = Counter(outcome(rows) for rows in programs.values())
     asked = Counter(
         f"{r['mode']:9} {r['engine']:7} {r['verdict']}" for r in last.values() if r["mode"] != "-"
@@ -95,7 +101,7 @@ def summary(records: list[dict[str, Any]]) -> str:
         if r["verdict"] in ("refused", "superset") and r["mode"] in ("-", "auto")
     )
     found = [
-        f"  {r['program']}/{r['output']} {r['mode']} {r['engine']}: {r['verdict']} "
+        f"  {r['seed']} {r['program']}/{r['output']} {r['mode']} {r['engine']}: {r['verdict']} "
         f"{r['detail'][:200]} {r['facts']}"
         for r in last.values()
         if r["verdict"] in (*FINDINGS, *UNCOUNTED)

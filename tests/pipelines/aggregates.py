@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.pipelines.kit import Agg, Column, Row, get, key
-from tests.pipelines.kit import null as null
+from tests.pipelines.rows import Agg, Column, Row, get, key
 
 
 def agg(function: Callable[[Sequence[Row]], Any]) -> Agg:

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.pipelines.data import Table
+from tests.pipelines.data import SEED, Table, tables
+from tests.pipelines.files import write
 from tests.pipelines.kit import Frame, Tables, key, merged
 from tests.pipelines.program import Program, Settings, by_name
 
@@ -48,11 +49,20 @@ class Verdict:
 
 
 class Place(NamedTuple):
-    """The folder of the source tables, these tables, and a folder for jobs."""
+    """The folder of the source tables, these tables, a folder for jobs, and the tables' seed."""
 
     folder: Path
     tables: Mapping[str, Table]
     store: Path
+    seed: int
+
+    @classmethod
+    def made(cls, folder: Path, seed: int = SEED) -> Place:
+        """The tables of a seed, written into a folder that is there."""
+        made = tables(seed)
+        (data := folder / f"data-{seed}").mkdir()
+        write(data, made)
+        return cls(data, made, folder, seed)
 
 
 def check(
@@ -62,7 +72,7 @@ def check(
     questions: Sequence[tuple[str, str]] = QUESTIONS,
 ) -> Iterator[Verdict]:
     """Run and ask; a verdict for each output that is not asked about, and for each question."""
-    settings = program.settings
+    settings = program.settings(place.seed)
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", settings.zone)
     session.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())

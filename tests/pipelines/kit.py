@@ -6,43 +6,13 @@ A `Frame` has an operation for every operator. Nothing here knows Spark or predt
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
-Origin = tuple[str, int, int]
-"""A source row: table, number of the scan from 1, number of the row from 0."""
+from tests.pipelines.rows import Agg, Column, Origin, Row, behind, get, grouped, key, key_of, null
 
-
-class Row:
-    """A row's values by column name, and the source rows behind it."""
-
-    __slots__ = ("sources", "values")
-
-    def __init__(self, values: Mapping[str, Any], sources: frozenset[Origin]) -> None:
-        self.values = values
-        self.sources = sources
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.values[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-
-class Agg(NamedTuple):
-    """An aggregate: its value of rows; for min and max also which rows attain it."""
-
-    value: Callable[[Sequence[Row]], Any]
-    attaining: Callable[[Sequence[Row], Any], Iterable[Row]] | None = None
-
-
-Column = str | Callable[[Row], Any]
+__all__ = ["Frame", "Row", "Tables", "key", "merged", "null"]
 
 
 class Frame:
@@ -101,7 +71,7 @@ class Frame:
         matches = [[r for r in other.rows if condition(row, r)] for row in self.rows]
         if how in ("semi", "anti"):
             kept = zip(self.rows, matches, strict=True)
-            rows = [Row(row.values, _sources([row, *found])) for row, found in kept
+            rows = [Row(row.values, behind([row, *found])) for row, found in kept
                     if bool(found) is (how == "semi")]  # fmt: skip
             return self.made(self.columns, rows)
         pairs = [(row, r) for row, found in zip(self.rows, matches, strict=True) for r in found]
@@ -128,7 +98,7 @@ class Frame:
             values = [inner[found.columns[0]] for inner in found.rows]
             assert len(values) < 2
             value = values[0] if values else None
-            rows.append(Row({**row.values, name: value}, _sources([row, *found.rows])))
+            rows.append(Row({**row.values, name: value}, behind([row, *found.rows])))
         return self.made([*self.columns, name], rows)
 
     def mark(self, name: str, other: Frame, condition: Callable[[Row, Row], Any]) -> Frame:
@@ -136,7 +106,7 @@ class Frame:
         rows = []
         for row in self.rows:
             found = [inner for inner in other.rows if condition(row, inner)]
-            rows.append(Row({**row.values, name: bool(found)}, _sources([row, *found])))
+            rows.append(Row({**row.values, name: bool(found)}, behind([row, *found])))
         return self.made([*self.columns, name], rows)
 
     def group(self, keys: str = "", **aggregates: Agg) -> Frame:
@@ -173,7 +143,7 @@ class Frame:
                 agg.value([]) for value in values for agg in aggregates.values()
             ]  # fmt: skip
             made = {key: group[0][key] for key in keys.split()}
-            rows.append(Row({**made, **dict(zip(names, results, strict=True))}, _sources(group)))
+            rows.append(Row({**made, **dict(zip(names, results, strict=True))}, behind(group)))
         return self.made([*keys.split(), *names], rows)
 
     def apply(self, keys: str, columns: str, call: Callable[[Sequence[Row]], Any]) -> Frame:
@@ -182,12 +152,12 @@ class Frame:
         for group in grouped(self.rows, keys.split()):
             for values in call(group):
                 made = dict(zip(columns.split(), values, strict=True))
-                rows.append(Row(made, _sources(group)))
+                rows.append(Row(made, behind(group)))
         return self.made(columns.split(), rows)
 
     def distinct(self) -> Frame:
         """Each row once."""
-        rows = [Row(same[0].values, _sources(same)) for same in grouped(self.rows, self.columns)]
+        rows = [Row(same[0].values, behind(same)) for same in grouped(self.rows, self.columns)]
         return self.made(self.columns, rows)
 
     def union(self, other: Frame) -> Frame:
@@ -223,7 +193,7 @@ class Frame:
         """The same rows; equal ones have the sources of all of them, as a row stands for its
         values."""
         same = merged(self)
-        rows = [Row(row.values, same[_key(row, self.columns)]) for row in self.rows]
+        rows = [Row(row.values, same[key_of(row, self.columns)]) for row in self.rows]
         return self.made(self.columns, rows)
 
     def _behind(
@@ -232,8 +202,8 @@ class Frame:
         minimal = not self.whole and all(agg.attaining for agg in aggregates.values())
         found = {name: value for name, value in results.items() if value is not None}
         if not minimal or not found:
-            return _sources(group)
-        return _sources(
+            return behind(group)
+        return behind(
             row
             for name, value in found.items()
             for row in (aggregates[name].attaining or _none)(group, value)
@@ -242,12 +212,12 @@ class Frame:
     def _compared(self, other: Frame, *, among: bool) -> Frame:
         theirs: dict[Any, list[Row]] = {}
         for row in other.rows:
-            theirs.setdefault(_key(row, other.columns), []).append(row)
+            theirs.setdefault(key_of(row, other.columns), []).append(row)
         rows = []
         for row in self.distinct().rows:
-            found = theirs.get(_key(row, self.columns), [])
+            found = theirs.get(key_of(row, self.columns), [])
             if bool(found) is among:
-                rows.append(Row(row.values, _sources([row, *found])))
+                rows.append(Row(row.values, behind([row, *found])))
         return self.made(self.columns, rows)
 
 
@@ -290,58 +260,14 @@ class Tables:
         return moment.replace(tzinfo=dt.UTC).astimezone(ZoneInfo(self.zone)).replace(tzinfo=None)
 
 
-def get(column: Column) -> Callable[[Row], Any]:
-    """A column as a function of a row."""
-    return column if callable(column) else lambda row: row[column]
-
-
-def null(function: Callable[..., Any], *values: Any) -> Any:
-    """The function's value, or None if an argument is None."""
-    return None if any(value is None for value in values) else function(*values)
-
-
-def grouped(rows: Iterable[Row], keys: Sequence[str], empty: bool = False) -> list[list[Row]]:
-    """The rows by equal keys; with `empty` there is a group of no rows if there are none."""
-    groups: dict[Any, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_key(row, keys), []).append(row)
-    return list(groups.values()) or ([[]] if empty else [])
-
-
 def merged(frame: Frame) -> dict[Any, frozenset[Origin]]:
     """By the key of a row's values, the sources of all rows with these values."""
     same = grouped(frame.rows, frame.columns)
-    return {_key(rows[0], frame.columns): _sources(rows) for rows in same}
-
-
-def key(value: Any, exact: bool = True) -> Any:
-    """A value such that equal ones are equal: NaN, zeros, points in time, decimals, arrays.
-
-    Not `exact`: floating-point numbers by nine digits.
-    """
-    if isinstance(value, float):
-        if math.isnan(value):
-            return "NaN"
-        return value + 0.0 if exact else float(f"{value + 0.0:.9g}")
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return value.astimezone(dt.UTC).replace(tzinfo=None)
-    if isinstance(value, Mapping):
-        return tuple(key(one, exact) for one in value.values())
-    if isinstance(value, list | tuple):
-        return tuple(key(one, exact) for one in value)
-    return Decimal(value) if isinstance(value, Decimal) else value
-
-
-def _key(row: Row, columns: Iterable[str]) -> Any:
-    return tuple(key(row[name]) for name in columns)
+    return {key_of(rows[0], frame.columns): behind(rows) for rows in same}
 
 
 def _values(row: Row, frame: Frame) -> tuple[Any, ...]:
     return tuple(row[name] for name in frame.columns)
-
-
-def _sources(rows: Iterable[Row]) -> frozenset[Origin]:
-    return frozenset().union(*(row.sources for row in rows))
 
 
 def _none(rows: Sequence[Row], value: Any) -> Iterable[Row]:

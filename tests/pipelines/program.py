@@ -30,10 +30,9 @@ class Program(NamedTuple):
         """The name of the function for Spark."""
         return self.spark.__name__
 
-    @property
-    def settings(self) -> Settings:
-        """The settings that it runs with, drawn from its name."""
-        draw = crc32(self.name.encode())
+    def settings(self, seed: int) -> Settings:
+        """The settings that it runs with, drawn from its name and the seed of the tables."""
+        draw = crc32(f"{self.name} {seed}".encode())
         ansi = bool(draw // 4 % 3) if self.ansi is None else self.ansi
         return Settings(ZONES[draw % 4], ansi, whole=draw // 12 % 4 == 0)
 

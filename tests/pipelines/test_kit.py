@@ -28,13 +28,13 @@ def shown(frame: Frame) -> list[tuple[tuple[object, ...], str]]:
 
 
 def test_nothing_in_it_knows_spark_or_predtrace() -> None:
-    for name in ("kit", "aggregates", "windows"):
+    for name in ("rows", "kit", "aggregates", "windows"):
         tree = ast.parse((Path(__file__).parent / f"{name}.py").read_text("utf-8"))
         nodes = list(ast.walk(tree))
         modules = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
         modules |= {n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module}
         mine = {m for m in modules if m.startswith("tests.")}
-        assert mine <= {"tests.pipelines.kit"}
+        assert mine <= {"tests.pipelines.rows", "tests.pipelines.kit"}
         assert not {m for m in modules if m.split(".")[0] in ("pyspark", "predtrace")}
 
 

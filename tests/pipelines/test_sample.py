@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.pipelines.check import FINDINGS, UNCOUNTED, Place, check
-from tests.pipelines.data import tables, write
+from tests.pipelines.data import SEED, tables
 from tests.pipelines.kit import Frame, Tables
 from tests.pipelines.program import Program, corpus
 
@@ -26,17 +26,13 @@ seen: Counter[str] = Counter()
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    folder = tmp_path_factory.mktemp("pipelines")
-    (data := folder / "data").mkdir()
-    made = tables()
-    write(data, made)
-    return Place(data, made, folder)
+    return Place.made(tmp_path_factory.mktemp("pipelines"))
 
 
 def test_the_corpus_is_large_and_its_tables_are_what_they_were() -> None:
     assert len(PROGRAMS) >= 150
     assert tables() == tables()
-    settings = Counter(program.settings for program in PROGRAMS.values())
+    settings = Counter(program.settings(SEED) for program in PROGRAMS.values())
     assert len({one.zone for one in settings}) == 4
     assert {one.ansi for one in settings} == {one.whole for one in settings} == {True, False}
 

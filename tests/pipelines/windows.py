@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tests.pipelines.kit import Agg, Frame, Row, grouped, key
+from tests.pipelines.kit import Frame
+from tests.pipelines.rows import Agg, Row, grouped, key
 
 
 class At(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.pipelines.aggregates import count, high
 from tests.pipelines.kit import Frame, Tables
 from tests.pipelines.program import Program
-from tests.pipelines.windows import rank, top, window
+from tests.pipelines.windows import over, rank, top, window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,8 +99,6 @@ def rows_behind_duplicates(spark: SparkSession, folder: str) -> DataFrame:
 
 
 def rows_behind_duplicates_truth(t: Tables) -> Frame:
-    from tests.pipelines.windows import over
-
     return window(t("orders"), "order_id", "", copies=over(count())).where(lambda r: r.copies > 1)
 
 

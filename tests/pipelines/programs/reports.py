@@ -13,11 +13,10 @@ from tests.pipelines.aggregates import (
     high,
     low,
     mean,
-    null,
     ordered_set,
     total,
 )
-from tests.pipelines.kit import Frame, Tables
+from tests.pipelines.kit import Frame, Tables, null
 from tests.pipelines.program import Program
 
 if TYPE_CHECKING:
