@@ -322,9 +322,10 @@ class Reader:
         own = {String: str, Integer: int, Float: float, Boolean: bool, Date: object}.get(type(kind))
         if not isinstance(kinds, Const) or own in (None, object):
             raise Unread("isinstance")
-        if issubclass(own or object, kinds.value):
-            return negated(is_none(value))
-        return Const(False)
+        missing, there = isinstance(None, kinds.value), issubclass(own or object, kinds.value)
+        if missing == there:
+            return Const(missing)
+        return is_none(value) if missing else negated(is_none(value))
 
     def _method(self, node: ast.Attribute, args: list[Value], env: Env) -> Value:
         value = self.read(node.value, env)

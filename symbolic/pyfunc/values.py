@@ -196,7 +196,10 @@ def raised(value: Expr) -> Expr:
             raise Unread("a group of a match inside try")
         case name, args if not name.startswith("python.") or not value.nullable:
             return either(*map(raised, args))
-    return Call("is_null", (value,), BOOLEAN, nullable=False)
+        case _, args:
+            # What its arguments raise need not make it NULL: a test of a NULL is not NULL.
+            null = Call("is_null", (value,), BOOLEAN, nullable=False)
+            return either(null, *map(raised, args))
 
 
 def failing(kind: DataType) -> Expr:

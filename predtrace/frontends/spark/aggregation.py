@@ -89,7 +89,9 @@ def translate_aggregate(translation: Translation, prepared: Prepared) -> Transla
 
 
 def _is_struct(key: Node) -> bool:
-    return key.cls == "Alias" or isinstance(key.fields.get("dataType"), dict)
+    # Only attributes and aliases have metadata, in which Spark marks windows that merge.
+    named = key.cls == "AttributeReference" and isinstance(key.fields.get("dataType"), dict)
+    return key.cls == "Alias" or named
 
 
 def _direct_names(results: Sequence[Node]) -> dict[Node, Node]:

@@ -127,6 +127,7 @@ def test_what_spark_says_is_the_same(name: str) -> None:
 
 
 _SAID = """
+    is_missing_n is_text_or_missing_s sixth_is_early_s
     add_none_n after_d all_keywords_s any_keyword_s between_s both_b bucket_n clean_or_empty_s
     compare_s decade_n even_n fill_nan_x fizz_n flag_b greeting_s gross_x holiday_d in_list_n
     initial_s is_email_s is_nan_x label_n last_four_s length_s level_n loop_break_s loop_flags_s

@@ -15,6 +15,7 @@ LEVELS = {1: "low", 2: "mid", 3: "high"}
 BAD = ("n/a", "none", "null", "")
 STOP = {"the", "a", "an"}
 RATE = 0.19
+NOTHING = type(None)
 LIMIT = 100
 DIGITS = re.compile(r"\d+")
 EMAIL = re.compile(r"^[\w.+-]+@([\w-]+\.[\w.]+)$", re.IGNORECASE)
@@ -586,6 +587,42 @@ def three_b(b):
     if b is None:
         return "unknown"
     return str(b)
+
+
+def next_shown_n(n):
+    try:
+        return str(n + 1)[0:3]
+    except TypeError:
+        return "bad"
+
+
+def next_labelled_n(n):
+    try:
+        return f"{n + 1}-z"
+    except TypeError:
+        return "?"
+
+
+def sixth_is_early_s(s):
+    try:
+        return str(s[5]) < "z"
+    except (IndexError, TypeError):
+        return None
+
+
+def above_three_n(n):
+    try:
+        return (n if n > 3 else 0) + 1
+    except TypeError:
+        return -1
+
+
+def is_missing_n(n):
+    return isinstance(n, NOTHING)
+
+
+def is_text_or_missing_s(s):
+    return isinstance(s, (str, NOTHING))
 
 
 upper_lambda_s = lambda s: s.upper() if s else ""  # noqa: E731
