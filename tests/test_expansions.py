@@ -98,6 +98,10 @@ COUNTED: dict[str, tuple[str, Truth]] = {
             levels(S, "ac", ("c", "a"), lambda rows, level: (level & 1, len(known(rows)))),
         ),
     ),
+    "a key that all levels keep": (
+        "SELECT a, c, count(*) AS n FROM s GROUP BY a, ROLLUP (c)",
+        traced("s", levels(S, "ac", ("ac", "a"), count)),
+    ),
     "a grouping set that is there twice": (
         "SELECT a, count(*) AS n FROM s GROUP BY GROUPING SETS ((a), (a), ())",
         traced("s", levels(S, "a", ("a", "a", ""), count)),

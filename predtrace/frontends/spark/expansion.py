@@ -23,14 +23,15 @@ def _expand(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
     node = prepared.node
     reader = translation.reader(below, replaced=prepared.replaced)
-    projections = tuple(
-        tuple(map(reader.read, projection))
-        for projection in translation.builder.rows_of(node, "projections")
-    )
+    written = tuple(map(tuple, translation.builder.rows_of(node, "projections")))
+    projections = tuple(tuple(map(reader.read, projection)) for projection in written)
     output = node.expressions("output")
     columns: list[Column] = []
-    for attribute, values in zip(output, zip(*projections, strict=True), strict=True):
-        columns.append(_column(translation, attribute, values, {c.id for c in columns}))
+    for place, attribute in enumerate(output):
+        passed = all(_is(projection[place], attribute) for projection in written)
+        values = tuple(projection[place] for projection in projections)
+        used = {column.id for column in columns} if passed else None
+        columns.append(_column(translation, attribute, values, used))
     operator = ops.Expand(
         id=translation.next_node,
         input=below.node,
@@ -43,13 +44,20 @@ def _expand(translation: Translation, prepared: Prepared) -> Translated:
     return Translated(added, tuple((attribute.expr_id, column) for attribute, column in found))
 
 
+def _is(value: Node, attribute: Node) -> bool:
+    return value.cls == "AttributeReference" and value.expr_id == attribute.expr_id
+
+
 def _column(
-    translation: Translation, attribute: Node, values: Sequence[Expr], used: Collection[int]
+    translation: Translation, attribute: Node, values: Sequence[Expr], used: Collection[int] | None
 ) -> Column:
-    """An output column; one that all projections pass on keeps its id the first time."""
+    """An output column; one that all projections pass on keeps its id the first time.
+
+    None for `used` says that Catalyst knows the column by another id than the projections' input,
+    even if their values are the same: what is stored above has only the one of the output.
+    """
     first = values[0]
-    passed = isinstance(first, Column) and len(set(values)) == 1
-    if passed and isinstance(first, Column) and first.id not in used:
+    if used is not None and isinstance(first, Column) and first.id not in used:
         return Column(first.id, attribute.name, first.type, first.nullable)
     kinds = (value.type for value in values if not isinstance(value.type, Null))
     kind = next(kinds, first.type)
