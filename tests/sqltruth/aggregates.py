@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,6 +71,10 @@ def _average(values: Sequence[Any], settings: Settings) -> Any:
     return sum(values) / len(values) if values else None
 
 
+def _bits(combine: Callable[[int, int], int]) -> Callable[..., Any]:
+    return lambda values, settings: functools.reduce(combine, values) if values else None
+
+
 AGGREGATES: dict[str, Callable[[Sequence[Any], Settings], Any]] = {
     "count": lambda values, settings: len(values),
     "min": _extreme(min),
@@ -78,5 +85,14 @@ AGGREGATES: dict[str, Callable[[Sequence[Any], Settings], Any]] = {
     "bool_and": lambda values, settings: all(values) if values else None,
     "bool_or": lambda values, settings: any(values) if values else None,
     "count_if": lambda values, settings: sum(value is True for value in values),
+    "bit_and": _bits(operator.and_),
+    "bit_or": _bits(operator.or_),
+    "bit_xor": _bits(operator.xor),
+    "sizes of lists": lambda values, settings: len(values),
+    "sizes of sets": lambda values, settings: len({key(value) for value in values}),
+    "sorted lists": lambda values, settings: ";".join(map(str, sorted(values))),
+    "max by itself": _extreme(max),
+    "halves": lambda values, settings: float(statistics.median(values)) if values else None,
+    "texts together": lambda values, settings: ",".join(sorted(map(str, values))) or None,
 }
 """By name; arguments are the values that are not NULL."""

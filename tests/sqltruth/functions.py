@@ -335,3 +335,17 @@ OR = Function(BOOL, (BOOL, BOOL), "{0} OR {1}", lambda s, a, b: disjunction([a, 
 NOT = Function(BOOL, (BOOL,), "NOT {0}", lambda s, a: negation(a), True)
 IS_TRUE = Function(BOOL, (BOOL,), "{0} IS TRUE", lambda s, a: a is True, True)
 IS_NOT_TRUE = Function(BOOL, (BOOL,), "{0} IS NOT TRUE", lambda s, a: a is not True, True)
+
+
+def _itself(settings: Settings, given: Any) -> Any:
+    return given
+
+
+UNSTEADY = (
+    Function(BOOL, (BOOL,), "{0} AND rand() >= 0", _itself),
+    Function(BOOL, (BOOL,), "{0} AND monotonically_increasing_id() >= 0", _itself),
+    Function(INT, (INT,), "{0} + CAST(rand(3) * 0 AS INT)", _itself),
+    Function(LONG, (LONG,), "{0} | spark_partition_id() * 0", _itself),
+    Function(TEXT, (TEXT,), "concat({0}, repeat(uuid(), 0))", _itself),
+)
+"""The argument itself, in a way that Spark calls non-deterministic: only the run evaluates it."""

@@ -80,7 +80,7 @@ Subquery: TypeAlias = Exists | InQuery | Scalar
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """An aggregate function; `argument` is None for ``count(*)``."""
+    """An aggregate function; `argument` is None for ``count(*)``. `WRITTEN` has odd names."""
 
     name: str
     argument: Expr | None
@@ -278,6 +278,20 @@ def item_text(item: Item) -> str:
             return joined if item.on is None else f"{joined} ON {text(item.on)}"
 
 
+WRITTEN: dict[str, str] = {
+    "sizes of lists": "size(collect_list({0}){1})",
+    "sizes of sets": "size(collect_set({0}){1})",
+    "sorted lists": "array_join(sort_array(collect_list({0}){1}), ';')",
+    "max by itself": "max_by({0}, {0}){1}",
+    "halves": "percentile({0}, 0.5){1}",
+    "texts together": "listagg(string({0}), ',') WITHIN GROUP (ORDER BY string({0})){1}",
+}
+"""The SQL of aggregates that are more than a call: of the argument, then of FILTER.
+
+What the order of rows decides is put in an order, or counted.
+"""
+
+
 def text(expr: Expr | Aggregate) -> str:
     """The SQL of an expression."""
     match expr:
@@ -301,7 +315,8 @@ def text(expr: Expr | Aggregate) -> str:
         case Aggregate(name, argument, _, distinct, kept):
             inner = "*" if argument is None else text(argument)
             where = "" if kept is None else f" FILTER (WHERE {text(kept)})"
-            return f"{name}({'DISTINCT ' * distinct}{inner}){where}"
+            written = WRITTEN.get(name, f"{name}({{0}}){{1}}")
+            return written.format(f"{'DISTINCT ' * distinct}{inner}", where)
 
 
 def subexpressions(expr: Expr | Aggregate) -> Iterator[Expr]:

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from tests.sqltruth.conditions import Conditions
-from tests.sqltruth.functions import BOOL, DOUBLE, INT, LONG, TYPES
+from tests.sqltruth.functions import BOOL, DOUBLE, INT, LONG, TEXT, TYPES, UNSTEADY
 from tests.sqltruth.syntax import (
     Aggregate,
+    Call,
     Derived,
     Expr,
     Grouping,
@@ -144,8 +145,12 @@ class Writer(Conditions):
             names = [column.name for column in columns]
             found = Select(tuple(items), tuple(names), source, tuple(where), star=True, views=views)
             return found, [item.type for item in items]
+        if not outer:
+            where = [self._unsteady(term, 0.05) for term in where]
         wanted = list(types or [self._some_type(scope) for _ in range(self.pick((1, 2, 2, 3)))])
         items = [self.value(data_type, scope, depth, qualified, 1) for data_type in wanted]
+        if not outer:
+            items = [self._unsteady(item, 0.04) for item in items]
         distinct = self.chance(0.15)
         return (
             Select(
@@ -158,6 +163,11 @@ class Writer(Conditions):
             ),
             wanted,
         )
+
+    def _unsteady(self, expr: Expr, probability: float) -> Expr:
+        """Perhaps the same value, written with random ones."""
+        same = [function for function in UNSTEADY if function.result == expr.type]
+        return Call(self.pick(same), (expr,)) if same and self.chance(probability) else expr
 
     def _view(self, columns: list[Column]) -> View:
         """A LATERAL VIEW over the columns, to which its own is added."""
@@ -285,12 +295,18 @@ class Writer(Conditions):
             choices += [("sum", LONG), ("try_sum", LONG), ("avg", DOUBLE)]
         if argument.type == LONG:
             choices += [("sum", LONG), ("try_sum", LONG)]
+        if argument.type in (INT, LONG) and self.chance(0.3):
+            choices = [(name, argument.type) for name in ("bit_and", "bit_or", "bit_xor")]
+            choices += [("sizes of sets", INT), ("sorted lists", TEXT), ("texts together", TEXT)]
+            choices += [("halves", DOUBLE)] * (argument.type == INT)
+        if argument.type in (INT, LONG, TEXT) and self.chance(0.12):
+            choices = [("sizes of lists", INT), ("max by itself", argument.type)]
         if argument.type == BOOL:
             choices += [("bool_and", BOOL), ("bool_or", BOOL), ("count_if", LONG)]
         name, result = self.pick(choices)
         if name == "count" and self.chance(0.5):
             return Aggregate("count", None, LONG, filter=kept)
-        distinct = name in ("count", "sum") and self.chance(0.3)
+        distinct = name in ("count", "sum", "sizes of lists", "bit_xor") and self.chance(0.3)
         return Aggregate(name, argument, result, distinct, kept)
 
     # FROM.
