@@ -32,12 +32,10 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 
 REFUSED: dict[str, tuple[Make, str]] = {
-    "pivot": (lambda t: t.groupBy("id").pivot("b", ["x"]).count(), "pivots .*FILTER"),
     "collate": (
         lambda t: t.select(f.collate(f.col("b"), "UTF8_LCASE")),
         "collation UTF8_LCASE.*compare plain strings",
     ),
-    "describe": (lambda t: t.describe("id"), "describe and summary"),
     "session window": (
         lambda t: t.groupBy(f.session_window("ts", "1 hour")).count(),
         "session windows .*merges",
