@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from symbolic.functions import FUNCTIONS
+from symbolic.functions import FUNCTIONS, Semantics
 from tests.functions.cases import CLASSES, TEMPLATES, UNREACHED, Case, cases, casts
 from tests.functions.question import ask, judged
 from tests.functions.run import Edges
@@ -32,7 +32,9 @@ MENDED = (
 
 def test_every_function_is_asked_for() -> None:
     assert not TEMPLATES.keys() & UNREACHED.keys()
-    assert TEMPLATES.keys() | UNREACHED.keys() == FUNCTIONS.keys()
+    # Python's functions are compared with Python's own in tests/symbolic/pyfunc.
+    ours = {name for name, row in FUNCTIONS.items() if row.semantics is Semantics.SPARK}
+    assert TEMPLATES.keys() | UNREACHED.keys() == ours
     empty = {name for name, text in TEMPLATES.items() if not text}
     assert empty == {"cast"}
 

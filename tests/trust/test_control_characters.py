@@ -112,7 +112,7 @@ def test_no_command_prints_them(store: Path) -> None:
         assert not any(line.startswith("note: all is well") for line in result.output.split("\n"))
         assert ("\\x1b" in result.output) or ("\\u001b" in result.output), name
     answer = json.loads(runner.invoke(app, shown["json"]).output)
-    assert answer["scans"][0]["rows"] == [[0, VALUE]]
+    assert answer["scans"][0]["rows"] == [[VALUE]]
 
 
 def texts(store: Path) -> Iterator[tuple[str, str]]:

@@ -89,6 +89,7 @@ def test_commands_in_files(own: SparkSession, tmp_path: Path, command: object) -
             "keep": "inline",
             "limit": 1,
             "fingerprint": "quick",
+            "rows_limit": 1 << 20,
         }
     with pytest.raises(PredTraceError, match=r"Catalyst: CreateTableAsSelect"):
         command(tmp_path / "q.sql", tmp_path, **given)
