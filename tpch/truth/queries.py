@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -225,6 +226,8 @@ class _Select:
         self._compiled: list[Computed] = []
         self._prepare()
         self.outer = frozenset(o for each in self._compiled for o in each.outer)
+        self._correlated = [each for each in self._where if _looks_outside(each)]
+        self._links, self._unlinked = _links(self._correlated)
         self._kept: dict[Any, list[Traced]] = {}
 
     # Compiling.
@@ -400,23 +403,26 @@ class _Select:
 
     def _source(self, outer: Context | None) -> list[Joined]:
         """The rows of FROM that satisfy WHERE; conditions on the query around come last."""
-        own = [each for each in self._where if not each.whole.outer and not each.whole.behind]
-        correlated = [each for each in self._where if each not in own]
-        if not hasattr(self, "_base"):
-            self._base = self._joined(own)
-            self._by_key: dict[Any, list[Joined]] | None = None
-        links, rest = _links(correlated)
-        if not links:
-            return kept(self._base, correlated, outer)
-        if self._by_key is None:
-            self._by_key = {}
-            for row in self._base:
-                name = tuple(values.key(inner.value((row[0], None))) for inner, _ in links)
-                if None not in name:
-                    self._by_key.setdefault(name, []).append(row)
+        if not self._links:
+            return kept(self._base, self._correlated, outer)
         blank: Row = tuple((None,) * len(item.names) for item in self._items)
-        wanted = tuple(values.key(theirs.value((blank, outer))) for _, theirs in links)
-        return kept(self._by_key.get(wanted, ()), rest, outer)
+        wanted = tuple(values.key(theirs.value((blank, outer))) for _, theirs in self._links)
+        return kept(self._by_key.get(wanted, ()), self._unlinked, outer)
+
+    @cached_property
+    def _base(self) -> list[Joined]:
+        """The rows that satisfy the conditions on this query alone."""
+        return self._joined([term for term in self._where if not _looks_outside(term)])
+
+    @cached_property
+    def _by_key(self) -> dict[Row, list[Joined]]:
+        """These rows by what has to equal something of the query around."""
+        found: dict[Row, list[Joined]] = {}
+        for row in self._base:
+            name = tuple(values.key(own.value((row[0], None))) for own, _ in self._links)
+            if None not in name:
+                found.setdefault(name, []).append(row)
+        return found
 
     def _joined(self, where: Sequence[Term]) -> list[Joined]:
         if not self._sources:
@@ -454,6 +460,11 @@ def _group_clause(
     if other or len(rollups) > 1 or group.args.get("cube") or group.args.get("grouping_sets"):
         raise NotImplementedError(group.sql())
     return [part for part in written if part not in rollups], rollups
+
+
+def _looks_outside(term: Term) -> bool:
+    """Whether a condition reads the query around, or has a subquery."""
+    return bool(term.whole.outer or term.whole.behind)
 
 
 def _links(terms: Sequence[Term]) -> tuple[list[tuple[Computed, Computed]], list[Term]]:
