@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.frontends.installed import front_end_of
 from predtrace.handle import JobHandle
-from predtrace.inference.plan import Intermediate, LineagePlan
+from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Source
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
@@ -30,6 +31,8 @@ from predtrace.vocabulary import (
     Keep,
 )
 from pushdown.readings import MINIMAL, WHOLE
+from pushdown.topk import NumberCut, number_cuts, with_ranks
+from symbolic.expr import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,8 +143,6 @@ class Trace:
         if fingerprint not in list(Fingerprint):
             raise PredTraceError(f"fingerprint is 'quick' or 'full', not {fingerprint!r}")
         self._pipeline.check_runnable()
-        plans = [self.plan(reading) for reading in _readings(aggregates)]
-        cuts = [item for plan in plans for item in plan.intermediates if keep != NONE]
         _check_limit(rows_limit)
         sources = [source for source in self._pipeline.sources if not source.kept]
         job_store = JobStore(store)
@@ -150,7 +151,9 @@ class Trace:
             with unchanged(sources, SINCE_READ, after=False):
                 if fingerprint == FULL:
                     sources = [with_fingerprints(source, FULL) for source in sources]
-                return self._run(writer, plans, cuts, keep, keep_output, sources, rows_limit)
+                traced = self if keep == NONE else self._settled(aggregates)
+                plans = [traced.plan(reading) for reading in _readings(aggregates)]
+                return traced._run(writer, plans, keep, keep_output, sources, rows_limit)
         except BaseException:
             writer.abort()
             raise
@@ -188,11 +191,29 @@ class Trace:
             rows_limit=rows_limit,
         )
 
+    def _settled(self, aggregates: str) -> Trace:
+        """The pipeline with ranks in place of the numbers that the data show to be the same.
+
+        The data are read only if less is to be stored then.
+        """
+        if not (cuts := number_cuts(self.graph)):
+            return self
+        ranked = self._ranked(cuts)
+        readings = _readings(aggregates)
+        if all(_stored(self.plan(each)) == _stored(ranked.plan(each)) for each in readings):
+            return self
+        untied = self._pipeline.untied(cuts)
+        return ranked if len(untied) == len(cuts) else self._ranked(untied)
+
+    def _ranked(self, cuts: Sequence[NumberCut]) -> Trace:
+        if not cuts:
+            return self
+        return Trace(replace(self._pipeline, graph=with_ranks(self.graph, cuts)))
+
     def _run(
         self,
         writer: JobWriter,
         plans: list[LineagePlan],
-        cuts: list[Intermediate],
         keep: str,
         keep_output: bool,
         files: Sequence[Source],
@@ -203,6 +224,7 @@ class Trace:
         # results are stored, or before a DataFrame over these files is read.
         folder = writer.folder.resolve()
         splitting = LATE if keep == LATE else INLINE
+        cuts = [item for plan in plans for item in plan.intermediates if keep != NONE]
         result = self._pipeline.run(folder, cuts, splitting, keep_output, rows_limit)
         found = {source.name: source for source in (*files, *result.brought)}
         sources = tuple(found[source.name] for source in self._pipeline.sources)
@@ -227,6 +249,10 @@ class Trace:
             folder=final,
             front_end=record.front_end,
         )
+
+
+def _stored(plan: LineagePlan) -> list[tuple[int, tuple[Column, ...], bool]]:
+    return [(item.node, item.columns, item.inline) for item in plan.intermediates]
 
 
 def _check_limit(rows_limit: int | None) -> None:

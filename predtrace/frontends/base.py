@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from predtrace.jobs.model import EngineSettings, Job, Source, StoredResult
     from pushdown.graph import OperatorGraph
     from pushdown.operators import Origin
+    from pushdown.topk import NumberCut
     from symbolic.expr import Column
 
 
@@ -99,6 +100,13 @@ class Pipeline(ABC):
     @abstractmethod
     def estimates(self) -> Mapping[int, tuple[float, float]]:
         """Rows and bytes of each scan, by its operator's id."""
+
+    @abstractmethod
+    def untied(self, cuts: Sequence[NumberCut]) -> Sequence[NumberCut]:
+        """The cuts at which no rows tie, on the data as they are now, and in any other run.
+
+        `cuts` are inputs first. Reads the data; errors of the pipeline are its system's own.
+        """
 
     @abstractmethod
     def check_runnable(self) -> None:

@@ -21,6 +21,7 @@ from predtrace.frontends.base import Cut, FrontEnd, Pipeline, RunResult
 from predtrace.jobs.model import Job, StoredResult
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Origin
+from pushdown.topk import NumberCut
 from tests.engines.tables import SETTINGS
 from tests.reference.jobs import store_result, write_source
 from tests.reference.tracer import ReferenceResult, trace_graph
@@ -70,6 +71,9 @@ class ToyPipeline(Pipeline):
 
     def estimates(self) -> Mapping[int, tuple[float, float]]:
         return {scan.id: (float(len(ROWS)), 100.0) for scan in self.graph.scans()}
+
+    def untied(self, cuts: Sequence[NumberCut]) -> Sequence[NumberCut]:
+        return ()
 
     def check_runnable(self) -> None:
         if self.program.broken:
@@ -211,7 +215,7 @@ def test_a_job_of_a_front_end_that_is_gone(tmp_path: Path, monkeypatch: pytest.M
 
 METHODS = {
     FrontEnd: {"accepts", "is_readable", "name", "read", "read_output", "takes"},
-    Pipeline: {"call_sites", "check_runnable", "estimates", "run", "spark"},
+    Pipeline: {"call_sites", "check_runnable", "estimates", "run", "spark", "untied"},
     RunResult: {"dataframe", "finish"},
 }
 FIELDS = {

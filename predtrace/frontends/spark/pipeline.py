@@ -13,9 +13,11 @@ from predtrace.frontends.base import Cut, Pipeline
 from predtrace.frontends.spark.execute import Run, SparkRunResult
 from predtrace.frontends.spark.output import is_ordered
 from predtrace.frontends.spark.statistics import scan_estimates
+from predtrace.frontends.spark.ties import TieFinder
 from predtrace.frontends.spark.translation import Translation
 from predtrace.vocabulary import INLINE, ROWS_LIMIT
 from pushdown.operators import Origin
+from pushdown.topk import NumberCut
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +61,11 @@ class SparkPipeline(Pipeline):
     def estimates(self) -> Mapping[int, tuple[float, float]]:
         """Rows and bytes of each scan, by its operator's id, from Spark's own statistics."""
         return scan_estimates(self.graph, self.translation.leaf_handles, self.sources)
+
+    def untied(self, cuts: Sequence[NumberCut]) -> Sequence[NumberCut]:
+        """See `Pipeline.untied`: one Spark job for each cut."""
+        finder = TieFinder(self.graph, self.translation, self.spark, self.unrepeatable)
+        return finder.untied(cuts)
 
     def check_runnable(self) -> None:
         """Raise EngineError if the session was stopped."""

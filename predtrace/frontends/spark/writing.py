@@ -13,7 +13,7 @@ from predtrace.errors import StoreError
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.output import stored_name, stored_path
 from predtrace.frontends.spark.translation import Translation
-from predtrace.jobs.model import StoredResult
+from predtrace.jobs.model import EngineSettings, StoredResult
 from predtrace.jobs.results import stored_result
 from predtrace.jobs.settings import EXCLUDED_RULES, put_in_force
 from symbolic import types as t
@@ -62,8 +62,7 @@ class ResultWriter:
     def session(self) -> JavaObject:
         """A session with our settings for writing and the recorded settings, otherwise like the
         user's."""
-        found = self.spark._jsparkSession.cloneSession()
-        put_in_force(found.conf(), self.translation.settings)
+        found = session_in_force(self.spark, self.translation.settings)
         for key, value in _SETTINGS.items():
             found.conf().set(key, value)
         return found
@@ -168,6 +167,13 @@ class ResultWriter:
         for key, value in {**_OPTIONS, **options}.items():
             writer = writer.option(key, value)
         writer.parquet(stored_path(self.folder / folder))
+
+
+def session_in_force(spark: SparkSession, settings: EngineSettings) -> JavaObject:
+    """A session of its own with the recorded settings, otherwise like the user's."""
+    found = spark._jsparkSession.cloneSession()
+    put_in_force(found.conf(), settings)
+    return found
 
 
 def _only_file(folder: Path) -> int:
