@@ -23,6 +23,7 @@ from symbolic.expr import (
     substitute,
     transform,
 )
+from symbolic.types import Record
 
 
 def restrict(predicate: Expr, columns: Collection[Column], *, constants: bool = False) -> Expr:
@@ -90,7 +91,7 @@ def _classes(terms: tuple[Expr, ...]) -> tuple[frozenset[Expr], ...]:
 
 def simplify(expr: Expr) -> Expr:
     """Fold terms that replacing columns leaves behind: ``x <=> x``, NULL, constants in AND and
-    OR."""
+    OR, fields of structs just made."""
     return transform(expr, _fold)
 
 
@@ -129,6 +130,12 @@ def _fold(expr: Expr) -> Expr | None:
             return call("is_null", other)
         case Call(function="nullsafe_eq", args=(other, Literal(value=None))):
             return call("is_null", other)
+        case Call(
+            function="get_field",
+            args=(Call(function="make_struct", type=Record(fields), args=args), Literal(name)),
+        ):
+            named = [arg for field, arg in zip(fields, args, strict=True) if field.name == name]
+            return named[0] if len(named) == 1 else None
         case Call(function="and", args=args):
             return conjunction(*args)
         case Call(function="or", args=args) if TRUE in args:

@@ -78,6 +78,78 @@ class Builder:
             scala_seq(self.jvm, expressions), window.partitionSpec(), order, plan, window.hint()
         )
 
+    def window(
+        self,
+        expressions: Iterable[JavaObject],
+        keys: Sequence[JavaObject],
+        order: Sequence[JavaObject],
+        plan: JavaObject,
+    ) -> JavaObject:
+        """A window over partitions by keys."""
+        named, by, sorted_by = (scala_seq(self.jvm, each) for each in (expressions, keys, order))
+        return self._logical.Window(named, by, sorted_by, plan, self._none)
+
+    def running_max(
+        self,
+        argument: JavaObject,
+        keys: Sequence[JavaObject],
+        order: Sequence[JavaObject],
+        *,
+        before: bool,
+    ) -> JavaObject:
+        """The greatest value among the rows up to the current one and its peers.
+
+        Or, `before` the current one, by a bigint key. Without an order all rows count.
+        """
+        names = ("RangeFrame", "UnboundedPreceding", "CurrentRow", "UnboundedFollowing")
+        by_range, start, here, end = (singleton(self.jvm, f"{_EXPRESSIONS}.{n}") for n in names)
+        if before:
+            here = singleton(self.jvm, f"{CATALYST}.parser.CatalystSqlParser").parseExpression(
+                "-1L"
+            )
+        frame = self._expressions.SpecifiedWindowFrame(by_range, start, here if order else end)
+        spec = self._expressions.WindowSpecDefinition(
+            scala_seq(self.jvm, keys), scala_seq(self.jvm, order), frame
+        )
+        greatest = self.aggregated(self._expressions.aggregate.Max(argument))
+        return self._expressions.WindowExpression(greatest, spec)
+
+    def aggregated(self, function: JavaObject) -> JavaObject:
+        """An aggregate function as an expression of a group."""
+        return function.toAggregateExpression()
+
+    def microseconds(self, time: JavaObject) -> JavaObject:
+        """A time as microseconds since 1970, as Spark's own time windows count them."""
+        return self._precisely(time, time.dataType(), self._long)
+
+    def from_microseconds(self, number: JavaObject, kind: JavaObject) -> JavaObject:
+        """The time of a type, of microseconds since 1970."""
+        return self._precisely(number, self._long, kind)
+
+    def _precisely(self, value: JavaObject, given: JavaObject, wanted: JavaObject) -> JavaObject:
+        return self._expressions.PreciseTimestampConversion(value, given, wanted)
+
+    @property
+    def _long(self) -> JavaObject:
+        return self.jvm.org.apache.spark.sql.types.DataTypes.LongType
+
+    def struct(self, names: Sequence[str], values: Sequence[JavaObject]) -> JavaObject:
+        """A struct with these fields."""
+        parts = [
+            part
+            for name, value in zip(names, values, strict=True)
+            for part in (self.constant(name), value)
+        ]
+        return self._expressions.CreateNamedStruct(scala_seq(self.jvm, parts))
+
+    def named_as(self, value: JavaObject, attribute: JavaObject) -> JavaObject:
+        """A value under the id, name and metadata of an attribute."""
+        empty = scala_seq(self.jvm, [])
+        metadata = self.jvm.scala.Some(attribute.metadata())
+        return self._expressions.Alias(
+            value, attribute.name(), attribute.exprId(), empty, metadata, empty
+        )
+
     def ascending(self, key: JavaObject) -> JavaObject:
         """The sort order by an expression, NULLs first."""
         return self._expressions.SortOrder(

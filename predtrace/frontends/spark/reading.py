@@ -28,6 +28,7 @@ from predtrace.frontends.spark.operators import translate
 from predtrace.frontends.spark.pipeline import SparkPipeline
 from predtrace.frontends.spark.pivots import without_pivots
 from predtrace.frontends.spark.pruning import prune
+from predtrace.frontends.spark.sessions_merged import SessionMerger, without_lineage
 from predtrace.frontends.spark.statements import query_frame
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.variables import Variables
@@ -106,7 +107,8 @@ def _read(
     builder = builder_in(jvm)
     given = normalizer.fold_tables(settled)
     told = tell_files(given, session._jsparkSession, builder)
-    plan = without_pivots(prune(told, builder), builder)
+    merger = SessionMerger(builder)
+    plan = merger.merged(without_pivots(prune(told, builder), builder))
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
@@ -120,7 +122,8 @@ def _read(
     translation.leaves.check_all_taken()
     _number_scans(translation)
     root = _named(translation, result.node, dataframe.columns)
-    graph = with_cuts(OperatorGraph(translation.operators, root))
+    silent = (each for each, expr_id in translation.expr_ids.items() if expr_id in merger.added)
+    graph = with_cuts(without_lineage(OperatorGraph(translation.operators, root), silent))
     sources = translation.book.sources()
     refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
     refuse_split_blocks(graph, sources, unsplit_bytes(session._jsparkSession))

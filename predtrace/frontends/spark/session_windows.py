@@ -1,8 +1,9 @@
 """Session windows: grouping by a column that Spark marks merges overlapping windows.
 
 The merging stands nowhere in a plan. An aggregation, DISTINCT and the like merge the windows of a
-grouping column whose metadata has Spark's mark, wherever the column was made. They are refused
-here; without grouping, a session window is a plain function of its row.
+grouping column whose metadata has Spark's mark, wherever the column was made. `sessions_merged`
+writes the merging out for groupings; what is left is refused here. Without grouping, a session
+window is a plain function of its row.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from predtrace.frontends.spark.tree import Node
 from symbolic.expr import Column
 from symbolic.types import Record
 
-_MARK = "spark.sessionWindow"
+MARK = "spark.sessionWindow"
+"""The key of Spark's mark in a column's metadata."""
 
 
 def structs(node: Node, columns: Iterable[Column]) -> Iterator[JavaObject]:
@@ -28,9 +30,10 @@ def structs(node: Node, columns: Iterable[Column]) -> Iterator[JavaObject]:
 def refuse_merging(node: Node, grouped: Iterable[JavaObject]) -> None:
     """Raise UnsupportedOperatorError if a plan node that groups by attributes merges windows."""
     for attribute in grouped:
-        if attribute.metadata().contains(_MARK):
+        if attribute.metadata().contains(MARK):
             raise UnsupportedOperatorError(
-                f"grouping by session windows (session_window, as {attribute.name()}) merges "
-                "windows that overlap, which is not traced yet; number the sessions with "
-                f"lag and a running sum{place(node.handle)}"
+                f"session windows (session_window, as {attribute.name()}) that overlap are merged "
+                f"here (Catalyst: {node.cls}), which is traced only for GROUP BY and DISTINCT, if "
+                "they are never NULL and no aggregate reads them; group by the window in a "
+                f"subquery first{place(node.handle)}"
             )

@@ -1,4 +1,4 @@
-"""Time windows: tumbling and sliding ones have the rows in them; sessions are not merged unseen."""
+"""Time windows: tumbling and sliding ones have the rows in them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import predtrace
-from predtrace.errors import UnsupportedOperatorError
-from predtrace.frontends.spark import read_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,30 +136,3 @@ def test_columns_of_windows(session: SparkSession, tmp_path: Path, name: str) ->
         answer = job.lineage(row)
         assert answer.label == "precise"
         assert found(answer) == (expected,), row
-
-
-MERGING = {
-    "grouped": "SELECT session_window, count(*) FROM t GROUP BY session_window(at, '5 minutes')",
-    "with a key": "SELECT k, count(*) FROM t GROUP BY k, session_window(wall, '5 minutes')",
-    "a gap of the row": "SELECT count(*) FROM t GROUP BY session_window(at, concat(k, ' minutes'))",
-    "made before": "SELECT w, count(*) FROM (SELECT session_window(at, '5 minutes') AS w FROM t) "
-    "GROUP BY w",
-    "distinct": "SELECT DISTINCT session_window(at, '5 minutes') FROM t",
-    "a union": "SELECT session_window(at, '5 minutes') AS w FROM t "
-    "UNION SELECT session_window(at, '1 hour') FROM t",
-    "an intersection": "SELECT session_window(at, '5 minutes') AS w FROM t "
-    "INTERSECT SELECT session_window(at, '1 hour') FROM t",
-    "rolled up": "SELECT count(*) FROM t GROUP BY ROLLUP (session_window(at, '5 minutes'))",
-}
-
-
-@pytest.mark.parametrize("name", MERGING)
-def test_merged_sessions_are_refused(session: SparkSession, name: str) -> None:
-    with pytest.raises(UnsupportedOperatorError, match=r"session windows.*merges"):
-        read_pipeline(session.sql(MERGING[name]))
-
-
-def test_dropped_duplicates_of_sessions_are_refused(session: SparkSession) -> None:
-    frame = session.sql("SELECT session_window(at, '5 minutes') AS w, v FROM t")
-    with pytest.raises(UnsupportedOperatorError, match=r"session windows.*merges"):
-        read_pipeline(frame.dropDuplicates(["w"]))
