@@ -13,6 +13,7 @@ from predtrace.environment.sessions import is_running
 from predtrace.errors import PredTraceError
 from predtrace.frontends.installed import named_front_end
 from predtrace.jobs.boundary import of_record
+from predtrace.jobs.caches import cached_bytes, drop
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.results import check_stored
 from predtrace.jobs.store import read_record, record_version
@@ -21,7 +22,7 @@ from predtrace.lineage.ask import ask
 from predtrace.lineage.engine_choice import check_engine
 from predtrace.lineage.functions import give
 from predtrace.maintenance.commit import Commit
-from predtrace.vocabulary import AUTO
+from predtrace.vocabulary import AUTO, CACHE_LIMIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,6 +151,7 @@ class JobHandle:
         aggregates: str | None = None,
         spark: SparkSession | None = None,
         functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+        cache_limit: int | None = CACHE_LIMIT,
     ) -> Lineage:
         """The source rows behind output rows.
 
@@ -160,14 +162,30 @@ class JobHandle:
         `build_index`), ``stored`` (looks up the stored intermediate results), ``replayed``
         (computes them again from just enough of the sources), ``refined``, ``naive``, or ``auto``:
         the first of these that is available. `aggregates` is the reading of min and max, if the job
-        has both. `functions` are Python functions that the job calls, by name. Names, types and
-        sources are checked now; rows are computed when read. Raises TargetError, SourceError,
-        EngineError, NonDeterministicError or PredTraceError.
+        has both. `functions` are Python functions that the job calls, by name. Sources of at most
+        `cache_limit` bytes that only Spark reads (CSV, JSON, ORC, …) are read once into the job's
+        cache if DuckDB can then answer; 0 adds nothing to it, None stands for no limit. Names,
+        types and sources are checked now; rows are computed when read. Raises TargetError,
+        SourceError, EngineError, NonDeterministicError or PredTraceError.
         """
         session = spark or self._session
         with of_record(self.id):
             give(self.record, functions)
-            return ask(self.record, self.folder, target, mode, engine, aggregates, session)
+            return ask(
+                self.record, self.folder, target, mode, engine, aggregates, session, cache_limit
+            )
+
+    @property
+    def cached_bytes(self) -> int:
+        """The size of the sources that questions have cached, in bytes (see `lineage`)."""
+        return cached_bytes(self.folder)
+
+    def drop_cache(self) -> None:
+        """Remove the cached sources; the next question that needs them has Spark read them again.
+
+        Answers that were given before cannot be read any more.
+        """
+        drop(self.folder)
 
     @reads_deep_trees
     def build_intermediates(

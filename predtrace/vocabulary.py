@@ -91,6 +91,8 @@ FULL = Fingerprint.full.value
 
 ROWS_LIMIT = 64 << 20
 """The bytes of the program's own rows (VALUES, createDataFrame, …) that a job keeps by default."""
+CACHE_LIMIT = 10**9
+"""The bytes up to which a source that only Spark reads is read into the job's cache by default."""
 
 
 def words(of: type[StrEnum]) -> str:

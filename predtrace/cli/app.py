@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from predtrace.errors import PredTraceError
 from predtrace.text.printable import printable
 from predtrace.vocabulary import (
+    CACHE_LIMIT,
     ROWS_LIMIT,
     Aggregates,
     Engine,
@@ -223,6 +224,12 @@ def lineage(
     ] = None,
     format: Annotated[AnswerFormat, typer.Option("--format")] = AnswerFormat.table,
     limit: Limit = 10,
+    cache_limit: Annotated[
+        int,
+        typer.Option(
+            help="Bytes up to which a source that only Spark reads is cached; 0: none.", min=0
+        ),
+    ] = CACHE_LIMIT,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -252,6 +259,7 @@ def lineage(
         style=format.value,
         limit=limit,
         columns=[name.strip() for name in columns.split(",")] if columns else None,
+        cache_limit=cache_limit,
     )
 
 
@@ -353,12 +361,17 @@ def forward(
 @app.command()
 @reports_errors
 def jobs(
-    store: Store = Path("lineage"), format: FormatOption = Format.table, debug: Debug = False
+    store: Store = Path("lineage"),
+    drop_caches: Annotated[
+        bool, typer.Option("--drop-caches", help="Remove the sources that questions have cached.")
+    ] = False,
+    format: FormatOption = Format.table,
+    debug: Debug = False,
 ) -> None:
     """List the jobs of a store."""
     from predtrace.cli.jobs import list_jobs
 
-    list_jobs(store, as_json=format is Format.json)
+    list_jobs(store, drop_caches=drop_caches, as_json=format is Format.json)
 
 
 @app.command()

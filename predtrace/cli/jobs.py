@@ -49,8 +49,12 @@ def build_job(job: str, store: Path, *, engine: str, as_json: bool) -> None:
     print_times(console, progress.timings)
 
 
-def list_jobs(store: Path, *, as_json: bool) -> None:
+def list_jobs(store: Path, *, drop_caches: bool, as_json: bool) -> None:
     """`predtrace jobs`: the finished jobs of a store."""
+    if drop_caches:
+        freed = JobStore(store).drop_caches()
+        if not as_json:
+            new_console().print(f"removed cached sources: {size(freed)}", highlight=False)
     found = JobStore(store).jobs()
     if as_json:
         write_json([msgspec.to_builtins(summary) for summary in found])
@@ -99,6 +103,7 @@ def _jobs_table(found: Sequence[JobSummary]) -> Table:
         "created": "left",
         "rows": "right",
         "stored": "right",
+        "cached": "right",
         "scans": "right",
         "query": "left",
     }
@@ -106,11 +111,12 @@ def _jobs_table(found: Sequence[JobSummary]) -> Table:
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "job")
     for job in found:
         if job.problem:
-            table.add_row(_text(job.id), "", "", "", "", Text(job.problem, style="red"))
+            table.add_row(_text(job.id), "", "", "", "", "", Text(job.problem, style="red"))
             continue
         created = job.created[:19].replace("T", " ")
         rows = "not kept" if job.rows is None else number(job.rows)
-        cells = (job.id, created, rows, size(job.bytes), str(job.scans), job.query)
+        sizes = (size(job.bytes), size(job.cached) if job.cached else "")
+        cells = (job.id, created, rows, *sizes, str(job.scans), job.query)
         table.add_row(*map(_text, cells))
     return table
 

@@ -27,6 +27,7 @@ def answer(
     style: str,
     limit: int,
     columns: Sequence[str] | None,
+    cache_limit: int,
 ) -> None:
     """`predtrace lineage`: show, or write, the source rows behind target rows."""
     import predtrace
@@ -37,7 +38,9 @@ def answer(
     with progress.step("open the job"):
         handle = predtrace.open_job(str(store), job)
     with progress.step("find the target rows"):
-        found = handle.lineage(target, mode=mode, engine=engine, aggregates=aggregates)
+        found = handle.lineage(
+            target, mode=mode, engine=engine, aggregates=aggregates, cache_limit=cache_limit
+        )
         target_rows = found.target_rows
     shown = _columns_by_scan(found.scans, columns)
     scans: list[ScanReport] = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from predtrace.engines.base import physical_name
 from predtrace.engines.sql.literals import has_literals
-from predtrace.jobs.model import StoredResult
+from predtrace.errors import EngineError
+from predtrace.jobs.model import Source, StoredResult
 from predtrace.jobs.results import check_stored, stored_files
 from symbolic.expr import Column, Literal
 from symbolic.types import (
@@ -158,6 +159,15 @@ def never_null(columns: Sequence[Column], rows: pa.Table) -> frozenset[int]:
     return frozenset(
         column.id for column in columns if not rows.column(physical_name(column.id)).null_count
     )
+
+
+def require_row_numbers(source: Source) -> None:
+    """Raise EngineError for a source whose rows have no numbers."""
+    if not source.has_row_numbers:
+        raise EngineError(
+            f"source {source.name} is {source.format}, which has no row numbers; "
+            "take the rows themselves (to_arrow), or keep the source as Parquet"
+        )
 
 
 def with_file_dictionary(row_ids: pa.Table) -> pa.Table:

@@ -6,6 +6,7 @@
         output/ …                        stored results (Parquet)
         rows-1/ …                        rows that the program itself brought
         index-minimal.prx                a row-id index, if one was built
+        cache-1f0c93ab27de45aa/ …        a source that only Spark reads, as Parquet (see `caches`)
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
 A job appears when its complete folder is renamed, so no incomplete job is ever listed. The next job
@@ -25,6 +26,7 @@ import msgspec
 from predtrace.durable.owners import this_process
 from predtrace.durable.writing import INCOMPLETE, sweep, sync_folder, write_whole
 from predtrace.errors import PredTraceError, StoreError
+from predtrace.jobs.caches import cached_bytes, drop
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.kept import anchored, detached
 from predtrace.jobs.model import Job
@@ -38,8 +40,8 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a listing. `rows` is None if the output was not kept.
 
     `query` is the query's first line that is not a comment; `bytes` is the size of stored results,
-    of the program's own rows, and of indexes. A job that cannot be read has the error's text as
-    its `problem` and nothing else.
+    of the program's own rows, and of indexes; `cached` is the size of the sources that questions
+    have cached. A job that cannot be read has the error's text as its `problem` and nothing else.
     """
 
     id: str
@@ -47,6 +49,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
     rows: int | None = None
     bytes: int = 0
+    cached: int = 0
     scans: int = 0
     problem: str = ""
 
@@ -94,6 +97,17 @@ class JobStore:
         """The folder of a finished job (id as for `open`)."""
         return self.path / self._resolve(job_id)
 
+    def drop_caches(self) -> int:
+        """Remove the sources that questions have cached in all jobs; returns their size in bytes.
+
+        The next question that needs one has Spark read it again.
+        """
+        folders = [self.path / job_id for job_id in self._ids()]
+        size = sum(map(cached_bytes, folders))
+        for folder in folders:
+            drop(folder)
+        return size - sum(map(cached_bytes, folders))
+
     def _read(self, job_id: str) -> Job:
         return read_record(self.path / job_id)
 
@@ -114,6 +128,7 @@ class JobStore:
             + sum(file.size for source in job.sources if source.kept for file in source.files)
             + (0 if job.output is None else job.output.bytes)
             + sum(file.stat().st_size for file in indexes),
+            cached=cached_bytes(self.path / job_id),
             scans=sum(isinstance(operator, Scan) for operator in job.graph),
         )
 

@@ -11,9 +11,10 @@ from predtrace.lineage.caveats import unrecorded
 from predtrace.lineage.context import QuestionContext, choose_plan
 from predtrace.lineage.engine_choice import check_engine
 from predtrace.lineage.modes import mode_named
+from predtrace.lineage.source_cache import check_limit
 from predtrace.targets.checking import check_target
 from predtrace.targets.found import labelled_for
-from predtrace.vocabulary import AUTO
+from predtrace.vocabulary import AUTO, CACHE_LIMIT
 from predtrace.vocabulary import Engine as Engines
 from pushdown.graph import OperatorGraph
 
@@ -29,6 +30,7 @@ def ask(
     engine: str = Engines.auto,
     aggregates: str | None = None,
     spark: SparkSession | None = None,
+    cache_limit: int | None = CACHE_LIMIT,
 ) -> Lineage:
     """The lineage of a target in a job whose stored results lie in `folder`.
 
@@ -37,9 +39,10 @@ def ask(
     the way out.
     """
     check_engine(engine)
+    check_limit(cache_limit)
     plan = choose_plan(job, aggregates)
     graph = OperatorGraph(job.graph, job.root)
     specs = check_target(target, graph.output(), job.settings)
     plan = labelled_for(specs, plan)
-    context = QuestionContext(job, folder, plan, graph, specs, engine, spark)
+    context = QuestionContext(job, folder, plan, graph, specs, engine, spark, cache_limit)
     return mode_named(mode).answer(context, unrecorded(job))

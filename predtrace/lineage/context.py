@@ -11,6 +11,7 @@ from predtrace.errors import PredTraceError, StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
 from predtrace.jobs.results import check_results, check_stored
+from predtrace.lineage.source_cache import SourceCache
 from predtrace.targets.specs import TargetSpecs
 from predtrace.vocabulary import AUTO, STORED, Aggregates
 from pushdown.graph import OperatorGraph
@@ -30,6 +31,12 @@ class QuestionContext(NamedTuple):
     specs: TargetSpecs
     engine: str
     spark: SparkSession | None
+    cache_limit: int | None
+
+    @property
+    def cache(self) -> SourceCache:
+        """What the job has cached, and may cache for this question."""
+        return SourceCache(self.job, self.folder, self.cache_limit)
 
 
 def usable(job: Job, folder: Path, plan: LineagePlan, mode: str, notes: list[str]) -> Job:

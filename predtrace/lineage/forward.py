@@ -20,6 +20,7 @@ from predtrace.jobs.snapshot import unchanged
 from predtrace.lineage.context import choose_plan
 from predtrace.lineage.engine_choice import choose_engine
 from predtrace.lineage.modes.indexed import stored_index
+from predtrace.lineage.source_cache import SourceCache
 from predtrace.packed.boxes import Ints
 from predtrace.targets.checking import check_target
 from predtrace.targets.specs import TargetSpecs
@@ -105,7 +106,8 @@ def forward(
     if where is None:
         numbers = _given_rows(source, rows)
     else:
-        numbers = _selected_rows(job, source, where, engine, spark)
+        cache = SourceCache(job, folder)
+        numbers = _selected_rows(job, source, where, engine, spark, cache)
     found = np.unique(np.concatenate([index[each.id].outputs_of(numbers) for each in scans]))
     labels = {lineage.node: lineage.label for lineage in plan.scans}
     weakest = next((labels[s.id] for s in scans if labels[s.id] != PRECISE), PRECISE)
@@ -169,7 +171,12 @@ def _checked_rows(source: Source, rows: pa.Table | pa.RecordBatch) -> pa.Table |
 
 
 def _selected_rows(
-    job: Job, source: Source, where: str, engine: str, spark: SparkSession | None
+    job: Job,
+    source: Source,
+    where: str,
+    engine: str,
+    spark: SparkSession | None,
+    cache: SourceCache,
 ) -> Ints:
     """The numbers of the source rows that satisfy a predicate; an engine finds them."""
     from msgspec.structs import replace
@@ -184,5 +191,5 @@ def _selected_rows(
     nobody = TargetSpecs(targets=(), numbered=False, columns=())
     one = Targets(target_table([], [(0, {})]), (), False)
     with unchanged([source]):
-        runner, _ = choose_engine(job, nobody, {0: request}, engine, spark)
+        runner, _ = choose_engine(job, nobody, {0: request}, engine, spark, cache=cache)
         return RowNumbers(source).of(runner.open(one, job.settings).rows([request]).row_ids())

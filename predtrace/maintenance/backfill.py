@@ -22,6 +22,7 @@ from predtrace.jobs.snapshot import unchanged
 from predtrace.jobs.store import read_record, replace_job
 from predtrace.lineage.engine_choice import check_engine, engine_for
 from predtrace.lineage.replays import refuse_unrepeatable
+from predtrace.lineage.source_cache import SourceCache
 from predtrace.lineage.stored_results import missing_intermediates
 from predtrace.maintenance.compaction import NODE, compacted, sweep, sweep_unnamed
 from pushdown.graph import OperatorGraph
@@ -77,7 +78,7 @@ def _completed(
     stored: dict[int, StoredResult] = {}
     for node, kept in _columns_by_node(item for _, item in missing).items():
         binding = _whole(job, graph, node, kept)
-        chosen, _ = engine_for(job, [binding], engine, spark)
+        chosen, _ = engine_for(job, [binding], engine, spark, SourceCache(job, folder))
         stored[node] = _store(chosen, job, binding, folder)
     added = tuple(
         StoredIntermediate(aggregates=aggregates, binding=item.binding, result=stored[item.node])

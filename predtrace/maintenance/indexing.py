@@ -41,6 +41,7 @@ from predtrace.lineage.context import choose_plan, usable
 from predtrace.lineage.engine_choice import choose_engine
 from predtrace.lineage.modes.choice import choose
 from predtrace.lineage.modes.indexed import stored_index
+from predtrace.lineage.source_cache import SourceCache
 from predtrace.packed.boxes import Ints
 from predtrace.packed.rowsets import RowIndex, normalized
 from predtrace.targets.checking import check_target
@@ -103,7 +104,7 @@ def build_index(
     every = mode.requests(there, graph, plan, folder)
     requests = [_of_row_ids(every[scan.id]) for scan in chosen]
     asked = {request.node: request for request in requests}
-    runner, _ = choose_engine(job, specs, asked, engine, spark)
+    runner, _ = choose_engine(job, specs, asked, engine, spark, cache=SourceCache(job, folder))
     within = None
     if targets is not None:
         with steps("find the output rows"):

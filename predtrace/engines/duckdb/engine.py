@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -40,6 +41,7 @@ from predtrace.engines.base import (
     scans_of,
     spread,
 )
+from predtrace.engines.duckdb.cached import cached_inexactness, cached_relation
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
 from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.duckdb.exact_types import readable
@@ -64,7 +66,13 @@ from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
 from predtrace.engines.sql.ties import refuse_ties
-from predtrace.engines.values import never_null, row_literals, with_file_dictionary
+from predtrace.engines.values import (
+    never_null,
+    require_row_numbers,
+    row_literals,
+    with_file_dictionary,
+)
+from predtrace.jobs.caches import FoundSource
 from predtrace.jobs.model import EngineSettings, OutputNumbers, Source
 from predtrace.vocabulary import DUCKDB as DUCKDB_NAME
 from symbolic.expr import Column, Expr
@@ -83,10 +91,20 @@ class DuckDBEngine:
 
     name = DUCKDB_NAME
 
+    def __init__(self, cached: Mapping[str, FoundSource] = MappingProxyType({})) -> None:
+        self._cached = cached
+
+    def scan_inexactness(self, request: ScanRequest, settings: EngineSettings) -> str | None:
+        """The reason, by the job's record, why DuckDB cannot read a scan's rows; None if it can."""
+        source, columns = request.source, request.columns
+        if cached := self._cached.get(source.name):
+            return cached_inexactness(source, cached.record, columns)
+        return source_inexactness(source, settings, columns)
+
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """The reason, by the job's record, why DuckDB cannot answer exactly; None if it can."""
         for request in requests:
-            found = source_inexactness(request.source, settings, request.columns)
+            found = self.scan_inexactness(request, settings)
             if found is not None:
                 return found
         for binding in bindings_of(requests):
@@ -98,10 +116,7 @@ class DuckDBEngine:
     def binding_inexactness(self, binding: LookedUp, settings: EngineSettings) -> str | None:
         """Why DuckDB cannot read, or compute again, the binding's rows; None if it can."""
         problems = itertools.chain(
-            (
-                source_inexactness(request.source, settings, request.columns)
-                for request in scans_of(binding)
-            ),
+            (self.scan_inexactness(request, settings) for request in scans_of(binding)),
             (
                 plan_inexactness(replay.graph, replay.node, settings)
                 for replay in replays_of(binding)
@@ -122,14 +137,20 @@ class DuckDBEngine:
 
     def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
         """Begin a question."""
-        return DuckDBEvaluation(targets, settings)
+        return DuckDBEvaluation(targets, settings, self._cached)
 
 
 class DuckDBEvaluation:
     """One question: a schema of the process's database, dropped when the question is."""
 
-    def __init__(self, targets: Targets, settings: EngineSettings) -> None:
+    def __init__(
+        self,
+        targets: Targets,
+        settings: EngineSettings,
+        cached: Mapping[str, FoundSource] = MappingProxyType({}),
+    ) -> None:
         self._targets = targets
+        self._cached = cached
         self._zone = settings.time_zone
         self._queries = Queries("duckdb", DUCKDB_DIALECT.functions, targets.numbered)
         self._bounds: dict[BindingSource, BoundRows] = {}
@@ -149,7 +170,8 @@ class DuckDBEvaluation:
         """The union, by row identity, of what several scans of one source select."""
         requests = spread(requests)
         bounds = [self._bound(request.binding) for request in requests]
-        return DuckDBRows(self, RowsQuery(self._queries, requests, self._scanned, bounds))
+        query = RowsQuery(self._queries, requests, self._scanned, bounds)
+        return DuckDBRows(self, requests[0].source, query)
 
     def fetch(self, request: ScanRequest, ids: pa.Table) -> DuckDBRows:
         """The rows of the request's source with these `ids` (as `row_ids` returns them)."""
@@ -162,7 +184,7 @@ class DuckDBEvaluation:
             kind = file_type(files)
             name, _ = self._copied(ids, f"SELECT * REPLACE ({FILE}::{kind} AS {FILE}) FROM given")
         query = FetchQuery(self._queries, request, source, trees.table(name), one_file=one_file)
-        return DuckDBRows(self, query)
+        return DuckDBRows(self, request.source, query)
 
     def store(self, binding: ReplayedBinding, folder: Path) -> None:
         """Compute the binding's node; write its rows, each once if possible, as one file."""
@@ -377,10 +399,20 @@ class DuckDBEvaluation:
         return self._source(request.source, request.columns)
 
     def _source(self, source: Source, columns: Sequence[Column]) -> exp.Expr:
+        if cached := self._cached.get(source.name):
+            return self._from_cache(source, cached, columns)
         files = tuple(file.path for file in source.files)
         read = () if source.is_computed else files
         types = self._types(read, partitioned=bool(source.partition_columns))
         return source_relation(source, columns, types, file_type(files))
+
+    def _from_cache(
+        self, source: Source, cached: FoundSource, columns: Sequence[Column]
+    ) -> exp.Expr:
+        files = tuple(file.path for file in source.files)
+        kind = file_type(files if cached.record.numbered else cached.paths)
+        types = self._types(cached.paths, partitioned=False)
+        return cached_relation(source, cached, columns, types, kind)
 
     def _stored(self, binding: StoredBinding) -> exp.Expr:
         return stored_relation(binding, functools.partial(self._types, partitioned=False))
@@ -406,8 +438,11 @@ _numbers = itertools.count(1)
 class DuckDBRows:
     """Selected source rows (see `base.Rows`)."""
 
-    def __init__(self, evaluation: DuckDBEvaluation, query: RowsQuery | FetchQuery) -> None:
+    def __init__(
+        self, evaluation: DuckDBEvaluation, source: Source, query: RowsQuery | FetchQuery
+    ) -> None:
         self._evaluation = evaluation
+        self._source = source
         self._query = query
 
     def count(self) -> int:
@@ -428,10 +463,12 @@ class DuckDBRows:
 
     def row_ids(self) -> pa.Table:
         """The `file` (dictionary encoded) and `row` of each row."""
+        require_row_numbers(self._source)
         return with_file_dictionary(self._evaluation.arrow(self._query.row_ids()))
 
     def row_id_batches(self) -> Iterator[pa.RecordBatch]:
         """The row ids as a stream of batches."""
+        require_row_numbers(self._source)
         yield from self._evaluation.batches(self._query.row_ids())
 
     def write_parquet(self, folder: Path) -> None:

@@ -211,7 +211,7 @@ def source_relation(
     # With a single file the name need not be looked up for every row.
     only = len(source.files) == 1
     file = text_literal(source.files[0].path) if only else trees.column(FILE_COLUMN, quoted=True)
-    taken.append(trees.alias(exp.Cast(this=file, to=_named_type(file_type).copy()), FILE))
+    taken.append(trees.alias(exp.Cast(this=file, to=named_type(file_type).copy()), FILE))
     taken.append(trees.alias(trees.column(ROW_COLUMN), ROW))
     query = exp.Select().select(*taken, copy=False).from_(reader, copy=False)
     return query.subquery(copy=False)
@@ -229,14 +229,15 @@ def _computed_relation(source: Source, columns: Sequence[Column], file_type: str
         to=sql_type(LONG, "duckdb"),
     )
     taken = [trees.alias(value.copy(), physical_name(column.id)) for column in columns]
-    file = exp.Cast(this=text_literal(source.files[0].path), to=_named_type(file_type).copy())
+    file = exp.Cast(this=text_literal(source.files[0].path), to=named_type(file_type).copy())
     taken += [trees.alias(file, FILE), trees.alias(row.copy(), ROW)]
     reader = exp.Anonymous(this="range", expressions=[number(numbers.rows)])
     return exp.Select().select(*taken, copy=False).from_(reader, copy=False).subquery(copy=False)
 
 
 @functools.lru_cache(maxsize=1024)
-def _named_type(name: str) -> exp.DataType:
+def named_type(name: str) -> exp.DataType:
+    """The type that was made under a name."""
     return exp.DataType.build(name, dialect="duckdb", udt=True)
 
 

@@ -86,6 +86,7 @@ OWN = {
     # Timestamps exact for every engine, and with statistics.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
     # From a = b and CAST(a AS STRING) = c Spark infers CAST(b AS STRING) = c, but 0.0 = -0.0.

@@ -14,8 +14,7 @@ from predtrace.engines.spark.source import address, spark_errors
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.query import FILE
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
-from predtrace.engines.values import with_file_dictionary
-from predtrace.errors import EngineError
+from predtrace.engines.values import require_row_numbers, with_file_dictionary
 from predtrace.jobs.model import Source
 
 if TYPE_CHECKING:
@@ -78,11 +77,7 @@ class SparkRows:
 
     def row_ids(self) -> pa.Table:
         """The `file` (dictionary encoded) and `row` of each row."""
-        if not self._source.has_row_numbers:
-            raise EngineError(
-                f"source {self._source.name} is {self._source.format}, which has no row numbers; "
-                "take the rows themselves (to_arrow), or keep the source as Parquet"
-            )
+        require_row_numbers(self._source)
         found = with_file_dictionary(_arrow(self._evaluation.dataframe(self._query.row_ids())))
         return _with_local_paths(found)
 

@@ -9,7 +9,7 @@ from predtrace.engines.base import Engine, ScanRequest, Targets
 from predtrace.errors import NonDeterministicError, StoreError, TargetError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.model import Job
-from predtrace.jobs.snapshot import check_sources, unchanged
+from predtrace.jobs.snapshot import unchanged
 from predtrace.lineage.answer import Lineage
 from predtrace.lineage.caveats import elsewhere
 from predtrace.lineage.context import QuestionContext, usable
@@ -18,6 +18,7 @@ from predtrace.lineage.functions import answerable
 from predtrace.lineage.modes.base import Mode
 from predtrace.lineage.question import EngineQuestion
 from predtrace.lineage.replays import refuse_unrepeatable, replayed_output
+from predtrace.lineage.source_cache import check_unchanged
 from predtrace.targets.found import (
     OutputOf,
     found_targets,
@@ -61,7 +62,8 @@ class SourceMode(Mode):
         read = {scan.table for scan in scans}
         sources = [source for source in job.sources if source.name in read]
         # Rows that were not kept are refused when they are read.
-        check_sources([source for source in sources if source.is_there])
+        there_still = [source for source in sources if source.is_there]
+        check_unchanged(job, context.folder, there_still)
         notes += elsewhere(sources)
         try:
             requests = self.requests(there, graph, context.plan, context.folder)
@@ -73,7 +75,7 @@ class SourceMode(Mode):
         requests, plan = answerable(requests, plan)
         output = _output(context)
         engine, more = choose_engine(
-            job, context.specs, requests, context.engine, context.spark, output
+            job, context.specs, requests, context.engine, context.spark, output, context.cache
         )
         notes += more
         question = _question(context, engine, output, notes)

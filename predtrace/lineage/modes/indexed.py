@@ -162,7 +162,11 @@ class IndexQuestion(Question):
 
     def _engine(self, requests: dict[int, ScanRequest]) -> Engine:
         asked = self._context
-        return choose_engine(asked.job, asked.specs, requests, asked.engine, asked.spark)[0]
+        engine, notes = choose_engine(
+            asked.job, asked.specs, requests, asked.engine, asked.spark, cache=asked.cache
+        )
+        self._notes += [note for note in notes if note not in self._notes]
+        return engine
 
 
 def _index_for(context: QuestionContext) -> JobIndex:
