@@ -49,7 +49,10 @@ def test_defaults_of_added_columns(session: SparkSession, tmp_path: Path, kind: 
             assert rows(job, {"c": None}, f"added_{kind}", "spark", mode) == {3}
         with pytest.raises(PredTraceError, match=r"default value|only Parquet"):
             job.lineage({"c": 5}, engine="duckdb")
-        assert job.lineage({"c": 5}).engine == "spark"
+        assert rows(job, {"c": 5}, f"added_{kind}", "auto", "auto") == {0, 1, 2}
+        for mode in MODES:
+            assert rows(job, {"c": 5}, f"added_{kind}", "duckdb", mode) == {0, 1, 2}
+            assert rows(job, {"c": None}, f"added_{kind}", "duckdb", mode) == {3}
     finally:
         session.sql(f"DROP TABLE added_{kind}")
 
@@ -96,7 +99,10 @@ def test_dates_in_the_old_calendar(session: SparkSession, tmp_path: Path, column
         job.lineage(target, engine="duckdb")
     with pytest.raises(PredTraceError, match="old calendar"):
         job.build_index(engine="duckdb")
-    assert job.lineage(target).engine == "spark"
+    assert job.lineage(target, cache_limit=0).engine == "spark"
+    for mode in MODES:
+        assert rows(job, target, "old", "auto", mode) == {20}
+        assert job.lineage(target, mode=mode).engine == "duckdb"
 
 
 def test_facts_of_a_schema() -> None:

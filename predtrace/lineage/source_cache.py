@@ -113,7 +113,7 @@ class SourceCache:
         columns = cached_columns(self._job, source)
         session = spark()
         try:
-            with unchanged([source]), folder_made_whole(place) as draft:
+            with folder_made_whole(place) as draft, unchanged([source]):
                 write_source(session, self._job.settings, source, columns, draft)
                 enter(self._folder, draft.name, columns, source.has_row_numbers)
         except OSError as error:
