@@ -106,7 +106,7 @@ WRITING = """
     orc.columnarWriterBatchSize orc.compression.codec parquet.compression.codec
     parquet.fieldId.write.enabled parquet.int96RebaseModeInWrite
     parquet.output.committer.class parquet.variant.annotateLogicalType.enabled
-    parquet.writeLegacyFormat sources.commitProtocolClass sources.outputCommitterClass
+    sources.commitProtocolClass sources.outputCommitterClass
     sources.partitionOverwriteMode storeAssignmentPolicy
     truncateTable.ignorePermissionAcl.enabled variant.forceShreddingSchemaForTest
     variant.inferShreddingSchema variant.shredding. variant.writeShredding.enabled
