@@ -24,6 +24,7 @@ from predtrace.environment import local_spark as session
 from predtrace.errors import TargetError
 from predtrace.jobs.store import JobStore
 from predtrace.text.layout import counted
+from predtrace.vocabulary import CACHE_LIMIT
 from tests.jobs.examples import example_job
 
 runner = CliRunner()
@@ -140,7 +141,8 @@ def test_debug_shows_the_traceback(job: JobStandIn) -> None:
 def test_an_answer_as_text(job: JobStandIn) -> None:
     result = runner.invoke(app, ["lineage", "x", "--where", "a = 1", "--limit", "2"])
     assert result.exit_code == 0, result.stderr
-    assert job.asked == [("a = 1", {"mode": "auto", "engine": "auto", "aggregates": None})]
+    asked = {"mode": "auto", "engine": "auto", "aggregates": None, "cache_limit": CACHE_LIMIT}
+    assert job.asked == [("a = 1", asked)]
     text = result.stdout
     assert "Lineage of 1 output row of job 20261121-093000-4f2a: superset" in text
     assert "orders: 3 rows, superset (the semi join: not proved)" in text
