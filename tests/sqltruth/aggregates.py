@@ -13,6 +13,8 @@ from tests.sqltruth.syntax import Aggregate
 from tests.sqltruth.values import RaisesError, Settings, key
 
 EXTREMES = {"min": min, "max": max}
+LEVELS = ("grouping", "grouping_id")
+"""Functions of a group's level, not of its rows."""
 _LONGEST = 2**63
 
 
@@ -26,6 +28,7 @@ def aggregated(aggregate: Aggregate, values: Sequence[Any], settings: Settings) 
 def attaining(columns: Sequence[tuple[Aggregate, Sequence[Any]]], rows: int) -> Sequence[int]:
     """The rows of a group that count where min and max count for the rows that attain them."""
     everything = range(rows)
+    columns = [pair for pair in columns if pair[0].name not in LEVELS]
     if not columns or any(a.name not in EXTREMES or a.filter for a, _ in columns):
         return everything
     chosen: set[int] = set()
@@ -75,6 +78,19 @@ def _bits(combine: Callable[[int, int], int]) -> Callable[..., Any]:
     return lambda values, settings: functools.reduce(combine, values) if values else None
 
 
+def _by(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """The value whose pair of the other argument and itself is extreme; NULL comes first there."""
+
+    def placed(pair: tuple[Any, Any]) -> Any:
+        return [(part is not None, 0 if part is None else key(part)) for part in reversed(pair)]
+
+    return lambda pairs, settings: choose(pairs, key=placed)[0] if pairs else None
+
+
+def _lower_half(values: Sequence[Any], settings: Settings) -> Any:
+    return float(sorted(values)[(len(values) - 1) // 2]) if values else None
+
+
 AGGREGATES: dict[str, Callable[[Sequence[Any], Settings], Any]] = {
     "count": lambda values, settings: len(values),
     "min": _extreme(min),
@@ -93,6 +109,10 @@ AGGREGATES: dict[str, Callable[[Sequence[Any], Settings], Any]] = {
     "sorted lists": lambda values, settings: ";".join(map(str, sorted(values))),
     "max by itself": _extreme(max),
     "halves": lambda values, settings: float(statistics.median(values)) if values else None,
+    "largest by": _by(max),
+    "least by": _by(min),
+    "lower halves": _lower_half,
+    "median": lambda values, settings: float(statistics.median(values)) if values else None,
     "texts together": lambda values, settings: ",".join(sorted(map(str, values))) or None,
 }
 """By name; arguments are the values that are not NULL."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.sqltruth import functions
+from tests.sqltruth.spelling import text
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -15,7 +16,6 @@ from tests.sqltruth.syntax import (
     Ref,
     Select,
     Table,
-    text,
 )
 from tests.sqltruth.tables import TABLES
 

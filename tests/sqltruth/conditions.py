@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tests.sqltruth import functions
 from tests.sqltruth.functions import BOOL, DOUBLE, INT
-from tests.sqltruth.syntax import Call, Constant, Exists, Expr, InQuery, Query, Ref, Scalar
+from tests.sqltruth.names import Names, Scope
+from tests.sqltruth.syntax import (
+    Call,
+    Constant,
+    Exists,
+    Expr,
+    InQuery,
+    Query,
+    Ref,
+    Scalar,
+    Top,
+    width,
+)
 from tests.sqltruth.tables import constants
 
 if TYPE_CHECKING:
     from tests.sqltruth.syntax import Select
 
-T = TypeVar("T")
-Scope = Sequence[Ref]
 _COMPARISONS = ("=", "=", "=", "<>", "<", "<=", ">", ">=", "<=>")
 
 
-class Conditions:
+class Conditions(Names):
     """Draws expressions; `query` and `select` are the subclass's."""
 
     def __init__(self, rng: random.Random, ansi: bool) -> None:
-        self.rng = rng
-        self.ansi = ansi
+        super().__init__(rng, ansi)
+        self.rankings: set[tuple[int, int]] = set()
+        """Columns that are rankings: no condition compares them, lest it be a top-k by chance."""
 
     def query(
         self, depth: int, types: Sequence[str] | None = None, outer: Scope = ()
@@ -42,14 +53,6 @@ class Conditions:
     ) -> tuple[Select, list[str]]:
         """A SELECT."""
         raise NotImplementedError
-
-    def pick(self, options: Sequence[T]) -> T:
-        """One of them."""
-        return self.rng.choice(options)
-
-    def chance(self, probability: float) -> bool:
-        """Whether something with that probability happens."""
-        return self.rng.random() < probability
 
     # Values.
 
@@ -98,6 +101,9 @@ class Conditions:
         query, _ = self.select(
             depth - 1, [data_type], correlated, grouped=0.0 if plain else 1.0, keys=False
         )
+        if self.chance(0.25):
+            several, _ = self.query(depth - 1, [data_type], correlated)
+            return Scalar(Top(several, ((0, self.pick(("ASC", "DESC"))),), 1), data_type)
         return Scalar(query, data_type)
 
     # Conditions.
@@ -122,11 +128,11 @@ class Conditions:
         return Call(functions.AND if self.chance(conjunctive) else functions.OR, (first, second))
 
     def _leaf(self, scope: Scope, depth: int, outer: Scope) -> Expr:
-        subject: Expr = self.pick(scope)
+        subject: Expr = self._untold(self.pick(scope))
         data_type = subject.type
         if self.chance(0.2):
             data_type = self.pick([ref.type for ref in scope])
-            subject = self.value(data_type, scope, depth, outer, 2)
+            subject = self._untold(self.value(data_type, scope, depth, outer, 2))
         choice = self.rng.random()
         if choice < 0.2:
             return Call(functions.is_null(data_type, self.chance(0.8)), (subject,))
@@ -145,8 +151,24 @@ class Conditions:
         other: Expr = self.constant(data_type)
         rest = [ref for ref in scope if ref is not subject]
         if self.chance(0.4) and rest:
-            other = self.value(data_type, rest, depth, outer, 1)
+            other = self._untold(self.value(data_type, rest, depth, outer, 1))
         return Call(functions.comparison(self.pick(_COMPARISONS), data_type), (subject, other))
+
+    def _untold(self, expr: Expr) -> Expr:
+        """The value, of a ranking through a function: whether it only cuts rows off is certain."""
+        if not isinstance(expr, Ref):
+            return expr
+        of = expr.of if isinstance(expr.of, Ref) else expr
+        ranks = (of.relation, of.place) in self.rankings
+        return Call(functions.ABSOLUTE, (expr,)) if ranks else expr
+
+    def topped(self, query: Query, probability: float) -> Query:
+        """The query, perhaps its first rows in the order of all columns."""
+        if not self.chance(probability):
+            return query
+        places = self.rng.sample(range(width(query)), width(query))
+        order = tuple((place, self.pick(("ASC", "DESC", "DESC NULLS FIRST"))) for place in places)
+        return Top(query, order, self.pick((1, 1, 2, 3)), self.pick((0, 0, 0, 1)))
 
     def linking(self, ours: Scope, theirs: Scope) -> Expr:
         """A join condition."""
@@ -169,7 +191,7 @@ class Conditions:
         negated = self.chance(0.4)
         if self.chance(0.45):
             query, _ = self.query(depth - 1, outer=correlated)
-            return Exists(query, negated)
+            return Exists(self.topped(query, 0.15), negated)
         operands: list[Expr] = [self.pick(scope)]
         if self.chance(0.15):
             operands.append(self.pick(scope))
@@ -177,7 +199,7 @@ class Conditions:
             operands[0] = self.value(operands[0].type, scope, 0, outer, 1)
         types = [operand.type for operand in operands]
         query, _ = self.query(depth - 1, types, correlated if self.chance(0.5) else ())
-        return InQuery(tuple(operands), query, negated)
+        return InQuery(tuple(operands), self.topped(query, 0.15), negated)
 
 
 def _zero_is_known(ref: Ref) -> bool:

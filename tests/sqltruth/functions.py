@@ -138,7 +138,12 @@ def _day_start(settings: Settings, value: dt.datetime) -> dt.datetime:
 
 
 def _next_month(settings: Settings, value: dt.date) -> dt.date:
-    year, month = divmod(value.year * 12 + value.month, 12)
+    return months_later(value, 1)
+
+
+def months_later(value: dt.date, months: int) -> dt.date:
+    """The day of another month, or that month's last one."""
+    year, month = divmod(value.year * 12 + value.month - 1 + months, 12)
     return dt.date(year, month + 1, min(value.day, calendar.monthrange(year, month + 1)[1]))
 
 
@@ -232,6 +237,7 @@ SCALARS: tuple[Function, ...] = (
              True),
 )  # fmt: skip
 """Functions of fixed types."""
+ABSOLUTE = next(function for function in SCALARS if function.text == "abs({0})")
 ZERO_TELLING: tuple[Function, ...] = (
     Function(TEXT, (DOUBLE,), "CAST({0} AS string)", _double_text),
     Function(DOUBLE, (DOUBLE,), "power({0}, -1)", _power),

@@ -19,6 +19,7 @@ from tests.sqltruth.syntax import (
     InQuery,
     Item,
     Join,
+    Pivot,
     Query,
     Ref,
     Scalar,
@@ -27,7 +28,11 @@ from tests.sqltruth.syntax import (
     Subquery,
     Table,
     Top,
+    Unpivot,
+    Values,
     View,
+    Window,
+    inputs,
     width,
 )
 
@@ -59,8 +64,8 @@ def of_expression(expr: Expr | Aggregate) -> Reads:
             return _all(operands) | of_query(expr.query, asked(expr))
         case Exists() | Scalar():
             return of_query(expr.query, asked(expr))
-        case Aggregate(argument=argument, filter=kept):
-            return _all(part for part in (argument, kept) if part is not None)
+        case Aggregate():
+            return _all(inputs(expr))
 
 
 def _all(exprs: Iterable[Expr | Aggregate]) -> Reads:
@@ -91,7 +96,9 @@ def of_select(select: Select, needed: Places) -> Reads:
     outputs = [
         item for place, item in enumerate(select.items) if select.distinct or place in needed
     ]
-    above = _all([*outputs, *select.order])
+    qualified = [] if select.qualify is None else [select.qualify]
+    above = _all([*outputs, *select.order, *qualified])
+    above |= _all(part for _, window in windows_read(select, above) for part in window.parts)
     grouping = select.grouping
     below = _all([*select.where, *(part for view in select.views for part in of_view(view))])
     if grouping is None:
@@ -104,7 +111,8 @@ def of_select(select: Select, needed: Places) -> Reads:
 
 def of_view(view: View) -> Iterator[Expr]:
     """The expressions of a LATERAL VIEW: its array decides how many rows there are."""
-    yield from view.values
+    for row in view.rows:
+        yield from row
     if view.kept is not None:
         yield view.kept
 
@@ -119,22 +127,71 @@ def aggregates_read(grouping: Grouping, above: Reads) -> list[tuple[int, Aggrega
     ]
 
 
+def windows_read(select: Select, above: Reads) -> list[tuple[int, Window]]:
+    """The window functions that something reads, with their places."""
+    if select.windows is None:
+        return []
+    relation, functions = select.windows.relation, select.windows.functions
+    return [(n, function) for n, function in enumerate(functions) if (relation, n) in above]
+
+
+def passing(
+    select: Select, needed: Places, computed: Iterable[tuple[int, Window]]
+) -> Iterator[Expr]:
+    """What passes through the windows of a SELECT: all that it reads, besides their values."""
+    assert select.windows is not None
+    for place, item in enumerate(select.items):
+        if select.distinct or place in needed:
+            yield from plain_parts(item, select.windows.relation)
+    if select.qualify is not None:
+        yield from plain_parts(select.qualify, select.windows.relation)
+    for _, window in computed:
+        yield from window.parts
+
+
+def plain_parts(expr: Expr, windows: int) -> Iterator[Expr]:
+    """The largest parts of an expression that read no column of the windows."""
+    if not places_of(windows, of_expression(expr)):
+        yield expr
+    elif isinstance(expr, Call):
+        for argument in expr.arguments:
+            yield from plain_parts(argument, windows)
+
+
 def of_item(item: Item, above: Reads) -> Reads:
     """What a FROM item reads when `above` is read: join conditions and derived tables."""
     match item:
-        case Table():
+        case Table() | Values():
             return frozenset()
-        case Derived(relation=relation, query=query):
-            return of_query(query, places_of(relation, above))
+        case Derived(query=query) | Pivot(query=query) | Unpivot(query=query):
+            return of_query(query, asked_of(item, above))
         case Join():
-            own = joined(item) | above
+            own = joined(item, above) | above
             return own | of_item(item.left, own) | of_item(item.right, own)
 
 
-def joined(join: Join) -> Reads:
-    """What a join's condition reads."""
+def joined(join: Join, above: Reads) -> Reads:
+    """What a join's condition reads, and of the left side what a lateral right side does."""
     pairs = _all(ref for pair in join.merged for ref in pair)
-    return pairs if join.on is None else pairs | of_expression(join.on)
+    reads = pairs if join.on is None else pairs | of_expression(join.on)
+    if isinstance(join.right, Derived) and join.right.lateral:
+        reads |= of_item(join.right, reads | above)
+    return reads
+
+
+def asked_of(item: Derived | Pivot | Unpivot, above: Reads) -> Places:
+    """The columns that a FROM item reads of its query."""
+    places = places_of(item.relation, above)
+    match item:
+        case Derived():
+            return places
+        case Pivot():
+            of_values = {place - len(item.index) for place in places if place >= len(item.index)}
+            calls = {item.aggregates[place % len(item.aggregates)] for place in of_values}
+            return frozenset({*item.index, item.by}) | places_of(item.inner, _all(calls))
+        case Unpivot():
+            passed = (place for n, place in enumerate(item.passed) if n in places)
+            return frozenset([*passed, *item.turned])
 
 
 def places_of(relation: int, reads: Reads) -> Places:

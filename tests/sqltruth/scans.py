@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,16 +12,22 @@ from tests.sqltruth.syntax import (
     Expr,
     Item,
     Join,
+    Pivot,
     Query,
     Select,
     SetOperation,
     Statement,
     Table,
     Top,
+    Unpivot,
+    Values,
+    inputs,
     subqueries,
 )
 
 Path = tuple[int, ...]
+ROWS = ("rows", "range")
+"""The tables of VALUES and of ``range``; answers number them."""
 
 
 class Place(NamedTuple):
@@ -34,7 +41,20 @@ class Place(NamedTuple):
 
 def scans(statement: Statement) -> list[Place]:
     """FROM items left to right, then subqueries in the order of the text."""
-    return list(_query(statement.query, reads.every(statement.query), (), True))
+    found = _query(statement.query, reads.every(statement.query), (), True)
+    names: dict[tuple[int, str], str] = {}
+    counts: Counter[str] = Counter()
+    places = []
+    for place in found:
+        if place.table in ROWS:
+            # Those of a CTE are one table, which every reference reads.
+            rows = (place.path[-1], place.table)
+            if rows not in names:
+                counts[place.table] += 1
+                names[rows] = f"{place.table} {counts[place.table]}"
+            place = place._replace(table=names[rows])
+        places.append(place)
+    return places
 
 
 def _query(query: Query, needed: reads.Places, path: Path, read: bool) -> Iterator[Place]:
@@ -72,11 +92,12 @@ def _expressions(
             yield key, True
         kept = [aggregate for _, aggregate in reads.aggregates_read(grouping, clauses)]
         for aggregate in grouping.aggregates:
-            for part in (aggregate.argument, aggregate.filter):
-                if part is not None:
-                    yield part, aggregate in kept
+            for part in inputs(aggregate):
+                yield part, aggregate in kept
         if grouping.having is not None:
             yield grouping.having, True
+    if select.qualify is not None:
+        yield select.qualify, True
     for term in select.order:
         yield term, True
 
@@ -85,11 +106,13 @@ def _item(item: Item, above: reads.Reads, path: Path, read: bool) -> Iterator[Pl
     match item:
         case Table(relation, name, alias):
             yield Place((*path, relation), name, alias, read)
-        case Derived(relation=relation, query=query):
-            needed = reads.places_of(relation, above)
-            yield from _query(query, needed, (*path, relation), read)
+        case Values(relation=relation, text=rows):
+            yield Place((*path, relation), ROWS[rows.startswith("range")], None, read)
+        case Derived(relation=relation) | Pivot(relation=relation) | Unpivot(relation=relation):
+            needed = reads.asked_of(item, above)
+            yield from _query(item.query, needed, (*path, relation), read)
         case Join():
-            own = above | reads.joined(item)
+            own = above | reads.joined(item, above)
             yield from _item(item.left, own, path, read)
             yield from _item(item.right, own, path, read)
 

@@ -9,6 +9,7 @@ from typing import Any
 from tests.sqltruth.batches import Batch
 from tests.sqltruth.checking import check
 from tests.sqltruth.outcomes import Outcome
+from tests.sqltruth.spelling import text
 from tests.sqltruth.syntax import (
     Call,
     Constant,
@@ -23,7 +24,6 @@ from tests.sqltruth.syntax import (
     Statement,
     Table,
     Top,
-    text,
 )
 from tests.sqltruth.tables import constants
 

@@ -1,4 +1,4 @@
-"""The syntax tree of a query, and its text.
+"""The syntax tree of a query; `spelling` has its text.
 
 Columns are addressed by the number of the FROM item that brings them (`Ref.relation`), so that
 nothing has to be resolved by name. Numbers are unique in a statement.
@@ -27,13 +27,13 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ref:
-    """A column of a FROM item, or of a grouping (`of` is then the key or the aggregate)."""
+    """A column of a FROM item, of a grouping or of windows (`of` is then what it holds)."""
 
     relation: int
     place: int
     type: str
     text: str = ""
-    of: Expr | Aggregate | None = None
+    of: Expr | Aggregate | Window | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +80,75 @@ Subquery: TypeAlias = Exists | InQuery | Scalar
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """An aggregate function; `argument` is None for ``count(*)``. `WRITTEN` has odd names."""
+    """An aggregate function; `argument` is None for ``count(*)``. `WRITTEN` has odd names.
+
+    `by` is the second argument of ``max_by``.
+    """
 
     name: str
     argument: Expr | None
     type: str
     distinct: bool = False
     filter: Expr | None = None
+    by: Expr | None = None
+
+
+class Edge(NamedTuple):
+    """The start or the end of a frame: before the row (-1), the row itself (0), after it (1).
+
+    `shift` is a number of rows, or moves a sort key (of the settings and the key, forwards or
+    backwards by the sign); None is unbounded.
+    """
+
+    side: int
+    text: str = "UNBOUNDED"
+    shift: Any = None
+
+
+class Frame(NamedTuple):
+    """ROWS or RANGE between two edges."""
+
+    unit: str
+    start: Edge
+    end: Edge
+
+
+class Sorting(NamedTuple):
+    """A sort key of a window."""
+
+    value: Expr
+    direction: str
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A window function, perhaps of a window with a name.
+
+    A `silent` one is a ranking that only a filter ``<= k`` reads. With `skips` it ignores NULLs.
+    """
+
+    name: str
+    arguments: tuple[Expr, ...]
+    type: str
+    partition: tuple[Expr, ...] = ()
+    order: tuple[Sorting, ...] = ()
+    frame: Frame | None = None
+    skips: bool = False
+    label: str = ""
+    silent: bool = False
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """What it reads."""
+        return (*self.arguments, *self.partition, *(key.value for key in self.order))
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The window functions of a SELECT."""
+
+    relation: int
+    functions: tuple[Window, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +157,80 @@ class Table:
     name: str
     alias: str | None
     width: int
+    sample: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Rows in the text: a list of them, or those of ``range``, which is `text`."""
+
+    relation: int
+    rows: tuple[tuple[Any, ...], ...]
+    text: str
+    alias: str
+    names: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Pivot:
+    """PIVOT of a query: groups by `index`, and of every value of `by` all aggregates.
+
+    The aggregates' arguments are columns of FROM item `inner`.
+    """
+
+    relation: int
+    query: Query
+    alias: str
+    index: tuple[int, ...]
+    by: int
+    options: tuple[Constant, ...]
+    aggregates: tuple[Aggregate, ...]
+    inner: int
+    names: tuple[str, ...]
+    """Of the query's columns, then of the options, then of the aggregates."""
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.index) + len(self.options) * len(self.aggregates)
+
+
+@dataclass(frozen=True, eq=False)
+class Unpivot:
+    """UNPIVOT of a query: the columns `passed`, then a name and the value of one of `turned`."""
+
+    relation: int
+    query: Query
+    alias: str
+    passed: tuple[int, ...]
+    turned: tuple[int, ...]
+    nulls: bool
+    names: tuple[str, ...]
+    """Of the query's columns, then of the name and the value."""
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.passed) + 2
 
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """A subquery in FROM, or a reference to the CTE called `cte`."""
+    """A subquery in FROM (that reads the items before it, if `lateral`), or a reference to the
+    CTE called `cte`.
+    """
 
     relation: int
     query: Query
     alias: str
     width: int
     cte: str | None = None
+    lateral: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +247,7 @@ class Join:
     relation: int = 0
 
 
-Item: TypeAlias = Table | Derived | Join
+Item: TypeAlias = Table | Values | Pivot | Unpivot | Derived | Join
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +269,16 @@ class Grouping:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """LATERAL VIEW explode of an array of `values`; the array is NULL where `kept` is not true."""
+    """LATERAL VIEW of a generator: its rows are `rows`, and none where `kept` is not true.
+
+    `kind` is ``explode``, ``posexplode`` (which numbers them), ``inline`` or ``stack``.
+    """
 
     relation: int
-    values: tuple[Expr, ...]
+    kind: str
+    rows: tuple[tuple[Expr, ...], ...]
     alias: str
-    name: str
+    names: tuple[str, ...]
     kept: Expr | None = None
     outer: bool = False
 
@@ -165,6 +294,8 @@ class Select:
     order: tuple[Expr, ...] = ()
     star: bool = False
     views: tuple[View, ...] = ()
+    windows: Windows | None = None
+    qualify: Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,113 +341,10 @@ def width(query: Query) -> int:
             return width(inner)
 
 
-def statement_text(statement: Statement) -> str:
-    """The SQL of a statement."""
-    heads = ", ".join(f"{quoted(name)} AS ({query_text(q)})" for name, q in statement.ctes)
-    text = query_text(statement.query)
-    return f"WITH {heads} {text}" if heads else text
-
-
-def query_text(query: Query) -> str:
-    """The SQL of a query."""
-    match query:
-        case Select():
-            return _select_text(query)
-        case SetOperation(operator, every, left, right):
-            words = f"{operator} ALL" if every else operator
-            return f"({query_text(left)}) {words} ({query_text(right)})"
-        case Top(inner, order, limit, offset):
-            places = ", ".join(f"{place + 1} {direction}" for place, direction in order)
-            text = f"{query_text(inner)} ORDER BY {places}"
-            text += f" LIMIT {limit}" if limit is not None else ""
-            return text + (f" OFFSET {offset}" if offset else "")
-
-
-def _select_text(select: Select) -> str:
-    items = ", ".join(
-        f"{text(item)} AS {quoted(name)}"
-        for item, name in zip(select.items, select.names, strict=True)
-    )
-    parts = ["SELECT", "DISTINCT" * select.distinct, "*" if select.star else items]
-    parts += ["FROM", item_text(select.source), *map(_view_text, select.views)]
-    if select.where:
-        parts += ["WHERE", " AND ".join(text(term) for term in select.where)]
-    if select.grouping is not None:
-        if select.grouping.keys:
-            written = select.grouping.levels or ", ".join(select.grouping.written)
-            parts += ["GROUP BY", written]
-        if select.grouping.having is not None:
-            parts += ["HAVING", text(select.grouping.having)]
-    if select.order:
-        parts += ["ORDER BY", ", ".join(text(term) for term in select.order)]
-    return " ".join(part for part in parts if part)
-
-
-def _view_text(view: View) -> str:
-    array = f"array({', '.join(map(text, view.values))})"
-    if view.kept is not None:
-        array = f"CASE WHEN {text(view.kept)} THEN {array} END"
-    outer = "OUTER " * view.outer
-    return f"LATERAL VIEW {outer}explode({array}) {quoted(view.alias)} AS {quoted(view.name)}"
-
-
-def item_text(item: Item) -> str:
-    """The SQL of a FROM item."""
-    match item:
-        case Table(name=name, alias=alias):
-            return name if alias is None else f"{name} AS {quoted(alias)}"
-        case Derived(query=query, alias=alias, cte=cte):
-            inner = f"({query_text(query)})" if cte is None else quoted(cte)
-            return f"{inner} AS {quoted(alias)}"
-        case Join():
-            right = item_text(item.right)
-            right = f"({right})" if isinstance(item.right, Join) else right
-            words = f"NATURAL {item.kind}" if item.natural else item.kind
-            joined = f"{item_text(item.left)} {words} {right}"
-            if item.using and not item.natural:
-                return f"{joined} USING ({', '.join(map(quoted, item.using))})"
-            return joined if item.on is None else f"{joined} ON {text(item.on)}"
-
-
-WRITTEN: dict[str, str] = {
-    "sizes of lists": "size(collect_list({0}){1})",
-    "sizes of sets": "size(collect_set({0}){1})",
-    "sorted lists": "array_join(sort_array(collect_list({0}){1}), ';')",
-    "max by itself": "max_by({0}, {0}){1}",
-    "halves": "percentile({0}, 0.5){1}",
-    "texts together": "listagg(string({0}), ',') WITHIN GROUP (ORDER BY string({0})){1}",
-}
-"""The SQL of aggregates that are more than a call: of the argument, then of FILTER.
-
-What the order of rows decides is put in an order, or counted.
-"""
-
-
-def text(expr: Expr | Aggregate) -> str:
-    """The SQL of an expression."""
-    match expr:
-        case Ref(of=None, text=written):
-            return written
-        case Ref(of=of):
-            assert of is not None
-            return text(of)
-        case Constant(text=written):
-            return written
-        case Call(function, arguments):
-            return f"({function.text.format(*map(text, arguments))})"
-        case Exists(query, negated):
-            return f"({'NOT ' * negated}EXISTS ({query_text(query)}))"
-        case InQuery(operands, query, negated):
-            left = ", ".join(map(text, operands))
-            left = f"({left})" if len(operands) > 1 else left
-            return f"({left} {'NOT ' * negated}IN ({query_text(query)}))"
-        case Scalar(query=query):
-            return f"({query_text(query)})"
-        case Aggregate(name, argument, _, distinct, kept):
-            inner = "*" if argument is None else text(argument)
-            where = "" if kept is None else f" FILTER (WHERE {text(kept)})"
-            written = WRITTEN.get(name, f"{name}({{0}}){{1}}")
-            return written.format(f"{'DISTINCT ' * distinct}{inner}", where)
+def inputs(aggregate: Aggregate) -> list[Expr]:
+    """What an aggregate reads."""
+    parts = (aggregate.argument, aggregate.by, aggregate.filter)
+    return [part for part in parts if part is not None]
 
 
 def subexpressions(expr: Expr | Aggregate) -> Iterator[Expr]:
@@ -332,10 +360,9 @@ def subexpressions(expr: Expr | Aggregate) -> Iterator[Expr]:
             yield expr
             for operand in operands:
                 yield from subexpressions(operand)
-        case Aggregate(argument=argument, filter=kept):
-            for part in (argument, kept):
-                if part is not None:
-                    yield from subexpressions(part)
+        case Aggregate():
+            for part in inputs(expr):
+                yield from subexpressions(part)
         case _:
             yield expr
 

@@ -9,6 +9,7 @@ import pytest
 from tests.sqltruth import functions as f
 from tests.sqltruth import rows, tracer
 from tests.sqltruth.scans import scans
+from tests.sqltruth.spelling import statement_text
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
@@ -28,7 +29,6 @@ from tests.sqltruth.syntax import (
     Statement,
     Table,
     Top,
-    statement_text,
 )
 from tests.sqltruth.values import Settings
 

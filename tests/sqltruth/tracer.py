@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.sqltruth import functions, reads
-from tests.sqltruth.aggregates import aggregated, attaining
+from tests.sqltruth import functions, reads, windows
+from tests.sqltruth.aggregates import LEVELS, aggregated, attaining
+from tests.sqltruth.expansions import generated, pivoted, unpivoted
 from tests.sqltruth.rows import (
     BITS,
     Env,
@@ -41,6 +42,7 @@ from tests.sqltruth.syntax import (
     InQuery,
     Item,
     Join,
+    Pivot,
     Query,
     Ref,
     Scalar,
@@ -50,6 +52,8 @@ from tests.sqltruth.syntax import (
     Subquery,
     Table,
     Top,
+    Unpivot,
+    Values,
     View,
     subqueries,
 )
@@ -113,11 +117,15 @@ class Tracer:
             rows = list(self._kept(rows, term, outer, path))
         if select.grouping is not None:
             rows = self._grouped(select.grouping, rows, outer, clauses, path)
+        if select.windows is not None:
+            rows = self._windowed(select, rows, outer, needed, path)
+        if select.qualify is not None:
+            rows = list(self._kept(rows, select.qualify, outer, path))
         result = []
         for row in rows:
             env = {**outer, **row.env}
             sources = row.sources
-            values = []
+            values: list[Any] = []
             for place, item in enumerate(select.items):
                 if place not in needed and not select.distinct:
                     values.append(None)
@@ -136,9 +144,27 @@ class Tracer:
         for row in rows:
             env = {**outer, **row.env}
             there = view.kept is None or self._value(view.kept, env, path).value is True
-            values = [self._value(each, env, path).value for each in view.values] if there else []
-            for value in values or [None] * view.outer:
-                yield Joined({**row.env, view.relation: (value,)}, row.sources)
+            read = functools.partial(self._plain_value, env, path)
+            for made in generated(view, there, read):
+                yield Joined({**row.env, view.relation: made}, row.sources)
+
+    def _plain_value(self, env: Env, path: Path, expr: Expr) -> Any:
+        return self._value(expr, env, path).value
+
+    def _windowed(
+        self, select: Select, rows: Sequence[Joined], outer: Env, needed: reads.Places, path: Path
+    ) -> list[Joined]:
+        assert select.windows is not None
+        computed = reads.windows_read(select, reads.of_select(select, needed))
+        envs = [{**outer, **row.env} for row in rows]
+        return windows.windowed(
+            select.windows,
+            computed,
+            list(reads.passing(select, needed, computed)),
+            rows,
+            lambda row, expr: self._plain_value(envs[row], path, expr),
+            windows.Reading(self.settings, self.aggregates == "minimal"),
+        )
 
     def _kept(
         self, rows: Sequence[Joined], term: Expr, outer: Env, path: Path
@@ -164,6 +190,9 @@ class Tracer:
             sources = functools.reduce(int.__or__, (k.sources for k in keys), row.sources)
             arguments: list[Any] = []
             for _, aggregate in computed:
+                if aggregate.name in LEVELS:
+                    arguments.append((True, 0))
+                    continue
                 kept = self._filtered(aggregate, env, path)
                 value = self._argument(aggregate, env, path)
                 sources |= kept.sources | value.sources
@@ -173,7 +202,11 @@ class Tracer:
             for level, places in enumerate(grouping.sets or (everything,)):
                 values = tuple(v if n in places else None for n, v in enumerate(found_keys))
                 found = (level,) * bool(grouping.sets) + row_key(values)
-                groups.setdefault(found, []).append(((values, arguments), Joined(row.env, sources)))
+                given = [
+                    (True, places) if a.name in LEVELS else pair
+                    for (_, a), pair in zip(computed, arguments, strict=True)
+                ]
+                groups.setdefault(found, []).append(((values, given), Joined(row.env, sources)))
         result = [self._group(grouping, computed, members) for members in groups.values()]
         if grouping.having is not None:
             result = list(self._kept(result, grouping.having, outer, path))
@@ -185,9 +218,13 @@ class Tracer:
         )  # fmt: skip
 
     def _argument(self, aggregate: Aggregate, env: Env, path: Path) -> Found:
-        return Found(1, 0) if aggregate.argument is None else self._value(
-            aggregate.argument, env, path
-        )  # fmt: skip
+        if aggregate.argument is None:
+            return Found(1, 0)
+        found = self._value(aggregate.argument, env, path)
+        if aggregate.by is None:
+            return found
+        by = self._value(aggregate.by, env, path)
+        return Found((found.value, by.value), found.sources | by.sources)
 
     def _group(
         self,
@@ -196,12 +233,15 @@ class Tracer:
         members: Sequence[tuple[Any, Joined]],
     ) -> Joined:
         width = len(grouping.keys) + len(grouping.aggregates)
-        values = [None] * width
+        values: list[Any] = [None] * width
         if members:
             values[: len(grouping.keys)] = members[0][0][0]
         columns = []
         for number, (place, aggregate) in enumerate(computed):
             column = [pair[0][1][number] for pair in members]
+            if aggregate.name in LEVELS:
+                values[place] = _level(grouping, aggregate, column[0][1]) if members else None
+                continue
             columns.append((aggregate, column))
             inputs = [value for kept, value in column if kept and value is not None]
             values[place] = aggregated(aggregate, inputs, self.settings)
@@ -218,17 +258,45 @@ class Tracer:
         match item:
             case Table():
                 scan = self._scan(item, path)
+                rows = () if item.sample.startswith("0 ") else self.tables[item.name]
                 return [
                     Joined({item.relation: row}, 1 << (scan.number * BITS + place))
-                    for place, row in enumerate(self.tables[item.name])
+                    for place, row in enumerate(rows)
                 ]
-            case Derived(relation=relation, query=query):
-                needed = reads.places_of(relation, above)
+            case Values(relation=relation, rows=values):
+                scan = self._scan(item, path)
+                return [
+                    Joined({relation: row}, 1 << (scan.number * BITS + place))
+                    for place, row in enumerate(values)
+                ]
+            case Derived() | Pivot() | Unpivot():
                 # A CTE's scans are other ones for each reference to it.
-                rows = self._query(query, outer, needed, (*path, relation))
-                return [Joined({relation: row.values}, row.sources) for row in rows]
+                inner = (*path, item.relation)
+                rows = self._query(item.query, outer, reads.asked_of(item, above), inner)
+                match item:
+                    case Pivot():
+                        return list(pivoted(item, rows, self.settings))
+                    case Unpivot():
+                        return list(unpivoted(item, rows))
+                return [Joined({item.relation: row.values}, row.sources) for row in rows]
+            case Join(right=Derived(lateral=True)):
+                return self._lateral(item, outer, above | reads.joined(item, above), path)
             case Join():
-                return self._join(item, outer, above | reads.joined(item), path)
+                return self._join(item, outer, above | reads.joined(item, above), path)
+
+    def _lateral(self, join: Join, outer: Env, above: reads.Reads, path: Path) -> list[Joined]:
+        """The right side, computed for every row of the left one."""
+        result = []
+        for left in self._item(join.left, outer, above, path):
+            env = {**outer, **left.env}
+            pairs = [
+                Joined({**left.env, **right.env}, left.sources | right.sources | found.sources)
+                for right in self._item(join.right, env, above, path)
+                if (found := self._matching(join, {**env, **right.env}, path)).value is True
+            ]
+            blank = Joined({**left.env, **padding(join.right)}, left.sources)
+            result += pairs or [blank] * ("LEFT" in join.kind)
+        return result
 
     def _join(self, join: Join, outer: Env, above: reads.Reads, path: Path) -> list[Joined]:
         left = self._item(join.left, outer, above, path)
@@ -271,10 +339,11 @@ class Tracer:
             return Found(conjunction(terms), 0)
         return Found(True, 0) if join.on is None else self._value(join.on, env, path)
 
-    def _scan(self, table: Table, path: Path) -> ScanName:
-        place = (*path, table.relation)
+    def _scan(self, item: Table | Values, path: Path) -> ScanName:
+        place = (*path, item.relation)
         if place not in self.scans:
-            self.scans[place] = ScanName(table.name, table.alias, len(self.scans))
+            table, alias = (item.name, item.alias) if isinstance(item, Table) else ("rows", None)
+            self.scans[place] = ScanName(table, alias, len(self.scans))
         return self.scans[place]
 
     # Expressions.
@@ -344,6 +413,14 @@ class Tracer:
         if memo not in self._memo:
             self._memo[memo] = self._query(expr.query, env, needed, (*path, -id(expr)))
         return self._memo[memo]
+
+
+def _level(grouping: Grouping, call: Aggregate, places: Sequence[int]) -> int:
+    """What grouping() and grouping_id() give where the groups are by the keys at `places`."""
+    absent = [int(place not in places) for place in range(len(grouping.keys))]
+    if call.argument is not None:
+        return absent[[*grouping.keys].index(call.argument)]
+    return int("".join(map(str, absent)), 2)
 
 
 def _exactly(value: Any) -> Any:

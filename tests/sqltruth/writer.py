@@ -10,18 +10,22 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from tests.sqltruth.conditions import Conditions
 from tests.sqltruth.functions import BOOL, DOUBLE, INT, LONG, TEXT, TYPES, UNSTEADY
+from tests.sqltruth.names import Column, Scope, names_of
+from tests.sqltruth.sources import Sources
+from tests.sqltruth.spelling import text
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
+    Constant,
     Derived,
     Expr,
     Grouping,
     Item,
     Join,
+    Pivot,
     Query,
     Ref,
     Select,
@@ -29,30 +33,23 @@ from tests.sqltruth.syntax import (
     Statement,
     Table,
     Top,
+    Unpivot,
+    Values,
     View,
+    Window,
     quoted,
     subexpressions,
-    text,
     width,
 )
 from tests.sqltruth.tables import TABLES
-
-T = TypeVar("T")
-Scope = Sequence[Ref]
+from tests.sqltruth.windows import RANKINGS
 
 _JOINS = ("JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN",
           "LEFT SEMI JOIN", "LEFT ANTI JOIN")  # fmt: skip
 _SETS = (("UNION", True), ("UNION", False), ("INTERSECT", False), ("INTERSECT", True),
          ("EXCEPT", False), ("EXCEPT", True))  # fmt: skip
-_ODD = ("{0}", "{0}", "{0}", "{0}", "a.{0}", "{0} b", '"{0}"', "`{0}", "{0}'")
 _MOST_SCANS = 7
-
-
-class Column(NamedTuple):
-    """A column in scope: its name, and the reference with its FROM item's alias."""
-
-    ref: Ref
-    name: str
+_TRUE = Constant(True, BOOL, "true")
 
 
 class CommonTable(NamedTuple):
@@ -63,12 +60,11 @@ class CommonTable(NamedTuple):
     columns: tuple[tuple[str, str], ...]
 
 
-class Writer(Conditions):
+class Writer(Sources):
     """Writes one statement."""
 
     def __init__(self, rng: random.Random, ansi: bool) -> None:
         super().__init__(rng, ansi)
-        self._numbers = itertools.count(1)
         self._unaliased: set[str] = set()
         self._common: list[CommonTable] = []
         self._scans = 0
@@ -77,8 +73,8 @@ class Writer(Conditions):
         """A statement: perhaps CTEs, a query, perhaps its first rows."""
         for _ in range(self.pick((0, 0, 0, 1, 1, 2))):
             query, types = self.query(self.pick((0, 0, 1)))
-            columns = tuple(zip(self._names(query), types, strict=True))
-            self._common.append(CommonTable(f"c{next(self._numbers)}", query, columns))
+            columns = tuple(zip(names_of(query), types, strict=True))
+            self._common.append(CommonTable(f"c{self.number()}", query, columns))
         query, types = self.query(self.pick((0, 0, 1, 1, 1, 2)))
         query = self._sorted(query, types)
         ctes = tuple((common.name, common.query) for common in self._common)
@@ -94,6 +90,7 @@ class Writer(Conditions):
             and not query.distinct
             and self.chance(0.1)
             and not query.grouping.sets
+            and not query.windows
         ):
             grouping = query.grouping
             part = self.pick([*grouping.keys, *grouping.aggregates])
@@ -140,6 +137,9 @@ class Writer(Conditions):
         if self.chance(grouped):
             found, kinds = self._grouped(source, tuple(where), scope, depth, types, keys)
             return dataclasses.replace(found, views=views), kinds
+        if types is None and self.chance(0.2):
+            plain = Select((), (), source, tuple(where), views=views)
+            return self._with_windows(plain, scope)
         if types is None and self._plain(source) and self.chance(0.1):
             items: list[Expr] = [column.ref for column in columns]
             names = [column.name for column in columns]
@@ -155,7 +155,7 @@ class Writer(Conditions):
         return (
             Select(
                 tuple(items),
-                self._fresh(len(items)),
+                self.fresh(len(items)),
                 source,
                 tuple(where),
                 distinct=distinct,
@@ -164,23 +164,51 @@ class Writer(Conditions):
             wanted,
         )
 
+    def _with_windows(self, select: Select, scope: Scope) -> tuple[Select, list[str]]:
+        """The SELECT with columns of the scope and windows over it, perhaps with QUALIFY."""
+        windows, pool, made = self.windows(scope)
+        qualify: Expr | None = None
+        if self.chance(0.2) and not select.grouping:
+            ranking = self.ranking(pool)
+            functions = (*windows.functions, ranking)
+            windows = dataclasses.replace(windows, functions=functions)
+            *made, number = self.window_columns(windows)
+            made = made if self.chance(0.5) else []
+            qualify = self.cut(number)
+        elif self.chance(0.1) and not select.grouping:
+            ranks = {(windows.relation, n) for n, f in enumerate(windows.functions)
+                     if f.name in RANKINGS}  # fmt: skip
+            self.rankings |= ranks
+            qualify = self.condition(made, 0, ())
+        shown = [ref for ref in pool if self.chance(0.7)] or pool[:1]
+        items = [*shown, *(self.window_item(ref) for ref in made)]
+        found = dataclasses.replace(
+            select, items=tuple(items), names=self.fresh(len(items)), windows=windows,
+            qualify=qualify, distinct=self.chance(0.08),
+        )  # fmt: skip
+        return found, [item.type for item in items]
+
     def _unsteady(self, expr: Expr, probability: float) -> Expr:
         """Perhaps the same value, written with random ones."""
         same = [function for function in UNSTEADY if function.result == expr.type]
         return Call(self.pick(same), (expr,)) if same and self.chance(probability) else expr
 
     def _view(self, columns: list[Column]) -> View:
-        """A LATERAL VIEW over the columns, to which its own is added."""
+        """A LATERAL VIEW over the columns, to which its own are added."""
         scope = [column.ref for column in columns]
-        data_type = self._some_type(scope)
-        values = tuple(
-            self.value(data_type, scope, 0, (), 2) for _ in range(self.pick((1, 2, 2, 3)))
+        kind = self.pick(("explode", "explode", "posexplode", "inline", "stack"))
+        wide = 1 if "explode" in kind else self.pick((1, 2))
+        types = [self._some_type(scope) for _ in range(wide)]
+        rows = tuple(
+            tuple(self.value(data_type, scope, 0, (), 2) for data_type in types)
+            for _ in range(self.pick((1, 2, 2, 3)))
         )
-        relation = next(self._numbers)
-        alias, (name,) = self.pick(_ODD).format(f"x{relation}"), self._fresh(1)
-        columns += self._columns(relation, alias, [(name, data_type)])
-        kept = self.condition(scope, 0, ()) if self.chance(0.4) else None
-        return View(relation, values, alias, name, kept, self.chance(0.5))
+        relation = self.number()
+        types = [INT, *types] if kind == "posexplode" else types
+        alias, names = self.alias(relation), self.fresh(len(types))
+        columns += self.columns(relation, alias, list(zip(names, types, strict=True)))
+        kept = self.condition(scope, 0, ()) if self.chance(0.4) and kind != "stack" else None
+        return View(relation, kind, rows, alias, names, kept, self.chance(0.5))
 
     def _plain(self, source: Item) -> bool:
         """Whether ``*`` gives columns of different names that are all there is."""
@@ -189,14 +217,6 @@ class Writer(Conditions):
     def _some_type(self, scope: Scope) -> str:
         known = [ref.type for ref in scope]
         return self.pick(known) if self.chance(0.85) else self.pick(TYPES)
-
-    def _names(self, query: Query) -> tuple[str, ...]:
-        while not isinstance(query, Select):
-            query = query.query if isinstance(query, Top) else query.left
-        return query.names
-
-    def _fresh(self, count: int) -> tuple[str, ...]:
-        return tuple(self.pick(_ODD).format(f"k{next(self._numbers)}") for _ in range(count))
 
     # Groups.
 
@@ -210,15 +230,17 @@ class Writer(Conditions):
         with_keys: bool,
     ) -> tuple[Select, list[str]]:
         keys = self._keys(scope, depth) if with_keys else []
-        relation = next(self._numbers)
+        relation = self.number()
         aggregates = [self._aggregate(scope, depth) for _ in range(self.pick((0, 1, 1, 2)))]
         if not keys and not aggregates:
             aggregates = [self._aggregate(scope, depth)]
         if types and not any(each.type in types for each in [*keys, *aggregates]):
             aggregates.append(self._aggregate(scope, depth, types[0]))
+        sets, levels = self._levels(keys) if keys and self.chance(0.25) else ((), "")
+        if sets and self.chance(0.4):
+            aggregates.append(self._level(keys, levels))
         parts = [*keys, *aggregates]
         columns = [Ref(relation, n, part.type, of=part) for n, part in enumerate(parts)]
-        sets, levels = self._levels(keys) if keys and self.chance(0.25) else ((), "")
         outer = [
             ref for ref in columns if isinstance(ref.of, Ref) and "`.`" in ref.of.text and not sets
         ]
@@ -227,7 +249,7 @@ class Writer(Conditions):
                      for c in columns if self.chance(0.9)] or [columns[0]]  # fmt: skip
         else:
             items = [self._of_group(data_type, columns) for data_type in types]
-        names = self._fresh(len(items))
+        names = self.fresh(len(items))
         having = None
         if self.chance(0.3):
             having = self.condition(columns, depth, outer)
@@ -237,6 +259,9 @@ class Writer(Conditions):
         )  # fmt: skip
         distinct = self.chance(0.08)
         found = Select(tuple(items), names, source, where, grouping, distinct)
+        if types is None and self.chance(0.2):
+            plain = dataclasses.replace(grouping, written=tuple(map(text, keys)))
+            return self._with_windows(dataclasses.replace(found, grouping=plain), columns)
         return found, [item.type for item in items]
 
     def _levels(self, keys: Sequence[Expr]) -> tuple[tuple[tuple[int, ...], ...], str]:
@@ -254,6 +279,12 @@ class Writer(Conditions):
             chosen = (*chosen, tuple(places))
         sets = ", ".join(f"({', '.join(text(keys[place]) for place in each)})" for each in chosen)
         return chosen, f"GROUPING SETS ({sets})"
+
+    def _level(self, keys: Sequence[Expr], levels: str) -> Aggregate:
+        """A function of a group's level; the text decides the bits' order in GROUPING SETS."""
+        if levels.startswith("GROUPING") or self.chance(0.4):
+            return Aggregate("grouping", self.pick(keys), INT)
+        return Aggregate("grouping_id", None, LONG)
 
     def _of_group(self, data_type: str, columns: Scope) -> Expr:
         fitting = [column for column in columns if column.type == data_type]
@@ -298,9 +329,14 @@ class Writer(Conditions):
         if argument.type in (INT, LONG) and self.chance(0.3):
             choices = [(name, argument.type) for name in ("bit_and", "bit_or", "bit_xor")]
             choices += [("sizes of sets", INT), ("sorted lists", TEXT), ("texts together", TEXT)]
-            choices += [("halves", DOUBLE)] * (argument.type == INT)
+            choices += [("halves", DOUBLE), ("lower halves", DOUBLE), ("median", DOUBLE)] * (
+                argument.type == INT
+            )
         if argument.type in (INT, LONG, TEXT) and self.chance(0.12):
             choices = [("sizes of lists", INT), ("max by itself", argument.type)]
+        if argument.type not in (BOOL, DOUBLE) and self.chance(0.08):
+            name = self.pick(("largest by", "least by"))
+            return Aggregate(name, argument, argument.type, filter=kept, by=self.pick(scope))
         if argument.type == BOOL:
             choices += [("bool_and", BOOL), ("bool_or", BOOL), ("count_if", LONG)]
         name, result = self.pick(choices)
@@ -316,6 +352,9 @@ class Writer(Conditions):
         for number in range(self.pick((0, 0, 1, 1, 1, 2)) if depth else self.pick((0, 0, 1))):
             if self._scans >= _MOST_SCANS:
                 break
+            if depth and self.chance(0.15):
+                item, columns = self._lateral(item, columns, depth)
+                continue
             other, more = self._item(depth - 1 if depth else 0)
             item, columns = self._join(item, columns, other, more, simple=not number)
         return item, columns
@@ -327,39 +366,72 @@ class Writer(Conditions):
             return self._derived(common.query, common.columns, common.name)
         if depth and self._scans < _MOST_SCANS and self.chance(0.3):
             query, types = self.query(depth - 1)
-            columns = tuple(zip(self._names(query), types, strict=True))
-            return self._derived(query, columns, None)
+            columns = tuple(zip(names_of(query), types, strict=True))
+            return self._derived(self.topped(query, 0.08), columns, None)
+        if depth and self.chance(0.1):
+            made = self.pivot_item if self.chance(0.5) else self.unpivot_item
+            return made(depth - 1)
+        if self.chance(0.08):
+            self._scans += 1
+            return self.values_item()
+        if self.chance(0.08):
+            return self.ranked_item(*self._table())
         return self._table()
+
+    def _lateral(
+        self, left: Item, ours: list[Column], depth: int
+    ) -> tuple[Item, list[Column]]:  # fmt: skip
+        """A join with a subquery that reads the rows before it."""
+        outer = [column.ref for column in ours if "`.`" in column.ref.text]
+        query, types = self.query(depth - 1, outer=outer)
+        columns = tuple(zip(names_of(query), types, strict=True))
+        item, theirs = self._derived(self.topped(query, 0.3), columns, None)
+        kind = self.pick(("JOIN", "LEFT JOIN", "CROSS JOIN"))
+        both = [*ours, *theirs]
+        on = None
+        if kind != "CROSS JOIN":
+            on = self.condition([c.ref for c in both], 0, ()) if self.chance(0.3) else _TRUE
+        assert isinstance(item, Derived)
+        return Join(kind, left, dataclasses.replace(item, lateral=True), on), both
 
     def _table(self) -> tuple[Item, list[Column]]:
         self._scans += 1
         name = self.pick(("r", "r", "r", "s", "s", "s", "u", "u", "v", "v", "w", "z"))
-        relation = next(self._numbers)
+        relation = self.number()
         alias = None
         if name in self._unaliased or self.chance(0.75):
-            alias = self.pick(_ODD).format(f"x{relation}")
+            alias = self.alias(relation)
         self._unaliased |= {name} if alias is None else set()
         columns = tuple(TABLES[name].items())
-        item = Table(relation, name, alias, len(columns))
-        return item, self._columns(relation, alias or name, columns)
+        item = self.sampled(Table(relation, name, alias, len(columns)))
+        return item, self.columns(relation, alias or name, columns)
 
     def _derived(
         self, query: Query, columns: Sequence[tuple[str, str]], cte: str | None
     ) -> tuple[Item, list[Column]]:
-        relation = next(self._numbers)
-        alias = self.pick(_ODD).format(f"x{relation}")
+        relation = self.number()
+        alias = self.alias(relation)
         item = Derived(relation, query, alias, width(query), cte)
-        return item, self._columns(relation, alias, columns)
+        self.rankings |= {(relation, place) for place in self._ranks(query)}
+        return item, self.columns(relation, alias, columns)
 
-    def _columns(
-        self, relation: int, alias: str, columns: Sequence[tuple[str, str]]
-    ) -> list[Column]:
-        made = []
-        for place, (name, data_type) in enumerate(columns):
-            written = f"{quoted(alias)}.{quoted(name)}"
-            written = written.swapcase() if self.chance(0.1) else written
-            made.append(Column(Ref(relation, place, data_type, written), name))
-        return made
+    def _ranks(self, query: Query) -> set[int]:
+        """The places of a query's columns that are rankings."""
+        match query:
+            case Top(query=inner):
+                return self._ranks(inner)
+            case SetOperation(left=left, right=right):
+                return self._ranks(left) | self._ranks(right)
+            case Select(items=items):
+                return {n for n, item in enumerate(items) if self._is_ranking(item)}
+
+    def _is_ranking(self, item: Expr) -> bool:
+        if not isinstance(item, Ref):
+            return False
+        if isinstance(item.of, Window):
+            return item.of.name in RANKINGS
+        of = item.of if isinstance(item.of, Ref) else item
+        return (of.relation, of.place) in self.rankings
 
     def _local(self, columns: Sequence[Column]) -> list[Ref]:
         """References as the SELECT itself writes them: some names without their alias."""
@@ -406,7 +478,7 @@ class Writer(Conditions):
         natural = not half and self.chance(0.4)
         if not natural:
             shared = self.rng.sample(shared, self.rng.randint(1, min(2, len(shared))))
-        relation = next(self._numbers)
+        relation = self.number()
         pairs = tuple((mine[name].ref, yours[name].ref) for name in shared)
         using = tuple(mine[name].name for name in shared)
         join = Join(kind, left, right, None, pairs, using, natural, relation)
@@ -433,9 +505,9 @@ def _count_scans(query: Query) -> int:
 
 def _count_items(item: Item) -> int:
     match item:
-        case Table():
+        case Table() | Values():
             return 1
-        case Derived(query=query):
+        case Derived(query=query) | Pivot(query=query) | Unpivot(query=query):
             return _count_scans(query)
         case Join(left=left, right=right):
             return _count_items(left) + _count_items(right)
