@@ -7,6 +7,7 @@ gives.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -72,9 +73,18 @@ def read_functions(translation: Translation, node: Node, below: Translated) -> R
         partition=tuple(map(reader.read, node.expressions("partitionSpec"))),
         order=tuple(sort_key(reader, each) for each in node.expressions("orderSpec")),
     )
-    for named in node.expressions("windowExpressions"):
+    for named in computed(node):
         _read(reading, named)
     return reading
+
+
+def computed(node: Node) -> Iterator[Node]:
+    """The functions of a node, by names.
+
+    Columns that it passes on are left out: in a correlated subquery it names the column that is
+    compared with the outer row's.
+    """
+    return (e for e in node.expressions("windowExpressions") if e.cls != "AttributeReference")
 
 
 def _read(reading: Reading, named: Node) -> None:

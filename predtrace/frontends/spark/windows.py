@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from predtrace.frontends.spark.catalyst import JavaObject, items, origin_of
 from predtrace.frontends.spark.translation import Translated, Translation
 from predtrace.frontends.spark.tree import Node
-from predtrace.frontends.spark.window_functions import Reading, read_functions
+from predtrace.frontends.spark.window_functions import Reading, computed, read_functions
 from pushdown.operators import (
     AggregateCall,
     Assignment,
@@ -45,8 +45,7 @@ def _nodes(node: Node) -> tuple[list[Node], list[Node]]:
         while below.cls == "Filter" and _moves(below, keys):
             filters.append(below)
             below = below.children[0]
-        computed = (each.expr_id for each in below.expressions("windowExpressions"))
-        if below.cls not in WINDOWS or any(each in read for each in computed):
+        if below.cls not in WINDOWS or any(each.expr_id in read for each in computed(below)):
             return windows, moved
         moved += filters
         windows.append(below)
