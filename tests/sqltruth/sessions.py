@@ -25,7 +25,8 @@ SETTINGS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.extraJavaOptions": (
-        f'"-Dlog4j2.configurationFile={LOG4J}" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms2g -Xmn1g'
+        f'"-Dlog4j2.configurationFile={LOG4J}" '
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms2g -Xmn1g"
     ),
 }
 

@@ -47,7 +47,10 @@ from tests.sqltruth.syntax import (
     Ref,
     Scalar,
     SetOperation,
+    Sorting,
     Statement,
+    Window,
+    Windows,
 )
 from tests.sqltruth.tables import Rows
 from tests.sqltruth.values import Settings
@@ -120,6 +123,14 @@ def shapes() -> Iterator[tuple[str, Query]]:
     yield "NULLIF in NULLIF", select(a, same, twice, source=R, grouping=by_a)
     both = SetOperation("EXCEPT", True, select(A, source=R), inner)
     yield "EXCEPT ALL", both
+    last = Window(
+        "last_value", (col(S, "c"),), LONG, (col(S, "day"),), (Sorting(col(S, "f"), "ASC"),)
+    )
+    found = select(col(S, "c"), Ref(30, 0, LONG, of=last), source=S, where=(ON_A,),
+                   windows=Windows(30, (last,)))  # fmt: skip
+    yield "window in a correlated subquery", select(A, source=R, where=(Exists(found),))
+    beside = Join("LEFT JOIN", R, Derived(31, found, "d", 2, lateral=True), eq(ODD, ODD))
+    yield "window in a lateral join", select(A, Ref(31, 1, LONG, "d.k1"), source=beside)
     yield "IN as a value", select(InQuery((A,), inner), ODD, source=R)
 
 
