@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from predtrace.text.printable import one_line
 
+STORED_INLINE = "run the pipeline with keep='inline', and ask in mode='auto' or 'stored'"
+"""The way out where a replay need not give what the run gave."""
+
 
 class PredTraceError(Exception):
     """Base of all errors that predtrace raises on purpose.

@@ -17,7 +17,8 @@ from sqlglot import exp
 
 import predtrace
 from predtrace.engines.base import Targets
-from predtrace.engines.spark.engine import OWN, SparkEngine
+from predtrace.engines.spark.engine import SparkEngine
+from predtrace.engines.spark.sessions import OWN
 from predtrace.engines.sql.literals import sql_literal
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark import read_pipeline

@@ -9,9 +9,9 @@ is a relation that is computed when it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Union
+from typing import TYPE_CHECKING, Protocol, TypeVar, Union
 
 import msgspec
 
@@ -24,6 +24,8 @@ from symbolic.expr import Column, Expr
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
 
 OUTPUT_ROW = "output_row"
 """The column of a stored table that numbers rows of the output."""
@@ -307,6 +309,12 @@ class Engine(Opener, Protocol):
 
     def open(self, targets: Targets, settings: EngineSettings) -> Evaluation:
         """Begin a question."""
+
+    def at_once(self, steps: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of steps that read different sources of a question, in their order.
+
+        They may run at the same time. If one fails, the others are ended, and its error is raised.
+        """
 
 
 def output_names(columns: Sequence[Column], wanted: Sequence[str] | None) -> tuple[Column, ...]:

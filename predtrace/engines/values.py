@@ -30,6 +30,7 @@ from symbolic.types import (
     Timestamp,
     YearMonthInterval,
     parts,
+    same_if_equal,
 )
 
 if TYPE_CHECKING:
@@ -145,6 +146,17 @@ def row_literals(columns: Sequence[Column], row: pa.Table) -> dict[int, Literal]
         }
     except OverflowError:
         return None
+
+
+def listed_rows(columns: Sequence[Column], rows: pa.Table) -> tuple[dict[int, Literal], ...]:
+    """The values of every row that can be literals, by column id."""
+    kept = [column for column in columns if same_if_equal([column.type])]
+    kept = [column for column in kept if has_literals(column.type)]
+    if not kept:
+        return ()
+    found = (row_literals(kept, rows.slice(place, 1)) for place in range(rows.num_rows))
+    listed = tuple(values for values in found if values is not None)
+    return listed if len(listed) == rows.num_rows else ()
 
 
 def _literal_value(only: pa.ChunkedArray) -> Any:

@@ -65,6 +65,19 @@ def new_session(session: SparkSession) -> SparkSession:
         return session.newSession()
 
 
+def copied_session(session: SparkSession) -> SparkSession:
+    """A new session with the settings, views and functions that `session` has now."""
+    with classes_kept():
+        return type(session)(session._sc, session._jsparkSession.cloneSession())
+
+
+def settings_text(session: SparkSession) -> str:
+    """All settings of a session in one text; equal settings may be in another order."""
+    conf: Any = session._jsparkSession.sessionState().conf()
+    text: str = conf.getAllConfs().mkString("\n")
+    return text
+
+
 @contextmanager
 def as_active(session: SparkSession) -> Iterator[None]:
     """Make `session` the active session of this thread, in the JVM, during the block."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from predtrace.engines.base import RefinedBinding, ScanRequest, bindings_of, scans_of, target_name
 from predtrace.environment.recursion import reads_deep_trees
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from predtrace.cells.tracing import TracedRow
     from predtrace.lineage.cell_rows import CellLineage
+
+
+T = TypeVar("T")
 
 
 class Lineage:
@@ -130,6 +134,17 @@ class Lineage:
         """The numbers of the targets that are not in the output."""
         found = set(self._question.targets.rows.column("target").to_pylist())
         return tuple(number for number in range(self._given) if number not in found)
+
+    def each(self, read: Callable[[ScanRows], T]) -> list[T]:
+        """What `read` returns for every scan, in the order of `scans`.
+
+        On Spark several scans are read at the same time, in threads that have the caller's job
+        group and other local properties. If one fails, or the caller is interrupted, the jobs of
+        the others are cancelled; the first error is raised.
+
+            ids = answer.each(lambda scan: scan.row_ids())
+        """
+        return self._question.at_once([functools.partial(read, scan) for scan in self._scans])
 
     def __iter__(self) -> Iterator[ScanRows]:
         """The same scans as `scans`."""

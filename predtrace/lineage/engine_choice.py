@@ -181,7 +181,7 @@ _kept_sessions = ExitStack()
 def _spark_engine(spark: SparkSession | None) -> Engine:
     from predtrace.engines.spark.engine import SparkEngine
 
-    return SparkEngine(_session(spark))
+    return SparkEngine(_session(spark), DuckDBEngine())
 
 
 def _session(spark: SparkSession | None) -> SparkSession:

@@ -7,10 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import TypeVar
 
 from predtrace.engines.base import Answering, Engine, ScanRequest, Targets
 from predtrace.jobs.boundary import of_record
 from predtrace.jobs.model import Job
+
+T = TypeVar("T")
 
 
 class Question(ABC):
@@ -53,6 +56,10 @@ class Question(ABC):
     def evaluation(self) -> Answering:
         """The evaluation that selects rows."""
 
+    def at_once(self, steps: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of steps that read different scans, in their order."""
+        return [step() for step in steps]
+
     @abstractmethod
     def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
         """Whether row counts and row ids are found without reading the sources."""
@@ -85,6 +92,13 @@ class EngineQuestion(Question):
     def evaluation(self) -> Answering:
         """The question on its engine."""
         return self._engine.open(self.targets, self.job.settings)
+
+    def at_once(self, steps: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of the steps, which the engine may run at the same time."""
+        with of_record(self.job.id):
+            # What all steps share is there before the first of them begins.
+            _ = self.evaluation
+        return self._engine.at_once(steps)
 
     def looks_up(self, requests: Sequence[ScanRequest]) -> bool:
         """False: rows are selected in the sources."""

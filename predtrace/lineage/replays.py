@@ -13,7 +13,7 @@ from predtrace.engines.base import (
     SetRequest,
     TargetBinding,
 )
-from predtrace.errors import NonDeterministicError
+from predtrace.errors import STORED_INLINE, NonDeterministicError
 from predtrace.inference.identities import Identity
 from predtrace.inference.plan import Restriction, ValueSet
 from predtrace.jobs.model import Job
@@ -155,6 +155,6 @@ def refuse_unrepeatable(graph: OperatorGraph, node: int) -> None:
         name = kind_of(operator)
         where = f" ({operator.origin.text})" if operator.origin else ""
         raise NonDeterministicError(
-            f"the job has not stored what operator {operator.id}, {name}{where}, gave, and "
-            "another run need not give the same; run the pipeline with keep='inline'"
+            f"a replay need not give what operator {operator.id}, {name}{where}, gave when the "
+            f"pipeline ran; {STORED_INLINE}"
         )

@@ -47,6 +47,7 @@ class SourceRows:
         self._contributes = contributes
         self._question = question
         self._requests = tuple(requests)
+        self._prepared: Rows | None = None
         self.name = name
         self.label = label
         self.reason = reason
@@ -87,9 +88,12 @@ class SourceRows:
         found = {scan.source.name: scan.source for scan in (*self._requests, *scans)}
         return tuple(found.values())
 
-    @cached_property
+    @property
     def _rows(self) -> Rows:
-        return self._question.evaluation.rows(self._requests)
+        # Not a cached property: that would let only one scan at a time prepare its query.
+        if self._prepared is None:
+            self._prepared = self._question.evaluation.rows(self._requests)
+        return self._prepared
 
     @reads_deep_trees
     def count(self) -> int:

@@ -12,12 +12,12 @@ import functools
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from sqlglot import exp
@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+T = TypeVar("T")
+
 _WAY_OUT = "use engine='spark'"
 _BATCH_ROWS = 65_536
 
@@ -138,6 +140,10 @@ class DuckDBEngine:
     def open(self, targets: Targets, settings: EngineSettings) -> DuckDBEvaluation:
         """Begin a question."""
         return DuckDBEvaluation(targets, settings, self._cached)
+
+    def at_once(self, steps: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of the steps, one after the other: each uses all cores."""
+        return [step() for step in steps]
 
 
 class DuckDBEvaluation:

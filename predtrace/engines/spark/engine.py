@@ -7,11 +7,15 @@ spelled as NULL. Nothing is collected unless rows are asked for.
 
 from __future__ import annotations
 
+import functools
+import itertools
+import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from sqlglot import exp
@@ -19,6 +23,7 @@ from sqlglot import exp
 from predtrace.engines.base import (
     TARGET,
     BindingSource,
+    Engine,
     LookedUp,
     RefinedBinding,
     ReplayedBinding,
@@ -32,9 +37,11 @@ from predtrace.engines.base import (
     spread,
 )
 from predtrace.engines.spark.dialect import QUESTIONS
+from predtrace.engines.spark.nearby import Nearby
 from predtrace.engines.spark.partitions import Partitions
 from predtrace.engines.spark.python_functions import provide_python
 from predtrace.engines.spark.rows import SparkRows
+from predtrace.engines.spark.sessions import question_session
 from predtrace.engines.spark.source import (
     address,
     local_frame,
@@ -44,21 +51,21 @@ from predtrace.engines.spark.source import (
     type_text,
     with_addresses,
 )
-from predtrace.engines.spark.total import provide
+from predtrace.engines.spark.together import at_once
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.limits import refuse_choices
-from predtrace.engines.sql.query import BoundRows, Queries, readable_union
+from predtrace.engines.sql.listed import MOST_ROWS
+from predtrace.engines.sql.query import BoundRows, Queries, aliased, readable_union
 from predtrace.engines.sql.refining import Refined, Refiner, bound_query, cuts_of
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.sql.rounding import refuse_rounding
 from predtrace.engines.sql.rows import FetchQuery, RowsQuery
 from predtrace.engines.sql.ties import refuse_ties
-from predtrace.engines.values import arrow_type, as_schema, never_null, row_literals
-from predtrace.environment.sessions import STOPPED, is_running, new_session
+from predtrace.engines.values import arrow_type, as_schema, listed_rows, never_null, row_literals
+from predtrace.environment.sessions import STOPPED, is_running
 from predtrace.errors import EngineError
 from predtrace.jobs.model import EngineSettings, Source
-from predtrace.jobs.settings import EXCLUDED_RULES, PREFIX, belongs_to_statements, put_in_force
 from predtrace.vocabulary import SPARK
 from symbolic.expr import Column, Expr
 from symbolic.types import (
@@ -78,33 +85,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-OWN = {
-    # Values travel to Python by Arrow; a fallback would lose types.
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # ${…} in a text is text.
-    "spark.sql.variable.substitute": "false",
-    # Timestamps exact for every engine, and with statistics.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.writeLegacyFormat": "false",
-    # A predicate without params is joined with the target numbers without a condition.
-    "spark.sql.crossJoin.enabled": "true",
-    # From a = b and CAST(a AS STRING) = c Spark infers CAST(b AS STRING) = c, but 0.0 = -0.0.
-    "spark.sql.constraintPropagation.enabled": "false",
-    # Statistics ignore NaN: those of cached results, and those of columns inside structs. (Floats
-    # of files are read through a function, see `source`.)
-    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
-    "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "",
-}
-"""The settings that questions need in addition."""
-_UNSOUND_RULES = (
-    # Replaces a column in other conditions by a constant that it equals: -0.0 by 0.0.
-    "ConstantPropagation",
-    # Turns CAST(t AS TIMESTAMP_NTZ) = constant into t = constant: one of the two instants with that
-    # local time. The job's graph has the pipeline's own conditions in their rewritten form.
-    "UnwrapCastInBinaryComparison",
-)
-"""Rules of Catalyst's optimizer that make conditions on bound values select other rows."""
+T = TypeVar("T")
+
 _TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
 """Up to so many bound rows may pass through the driver and become literals in queries."""
@@ -115,8 +97,10 @@ class SparkEngine:
 
     name = SPARK
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, nearby: Engine | None = None) -> None:
+        """`nearby` looks up small stored results without a Spark job, where it is exact."""
         self._spark = spark
+        self._nearby = nearby
 
     def inexactness(self, requests: Sequence[ScanRequest], settings: EngineSettings) -> str | None:
         """Always None: Spark evaluates everything that Spark computed."""
@@ -134,27 +118,13 @@ class SparkEngine:
         """Begin a question. Raises EngineError if the session was stopped meanwhile."""
         if not is_running(self._spark):
             raise EngineError(STOPPED)
-        return SparkEvaluation(_session(self._spark, settings), targets, QUESTIONS[settings.ansi])
+        near = None if self._nearby is None else Nearby(self._nearby, targets, settings)
+        session = functools.partial(question_session, self._spark, settings)
+        return SparkEvaluation(session, targets, QUESTIONS[settings.ansi], near)
 
-
-def _session(spark: SparkSession, settings: EngineSettings) -> SparkSession:
-    """A session with the job's settings, the user's settings that change no result, and our own."""
-    session = new_session(spark)
-    given: Mapping[str, str] = spark.conf.getAll
-    for key, value in given.items():
-        if key.startswith(PREFIX) and session.conf.isModifiable(key):
-            if belongs_to_statements(key):
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, value)
-    put_in_force(session.conf, settings)
-    for key, value in OWN.items():
-        session.conf.set(key, value)
-    rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _UNSOUND_RULES]
-    excluded = session.conf.get(EXCLUDED_RULES, None)
-    session.conf.set(EXCLUDED_RULES, ",".join([excluded, *rules] if excluded else rules))
-    provide(session)
-    return session
+    def at_once(self, steps: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of steps that read different sources, several at a time."""
+        return at_once(self._spark.sparkContext, steps)
 
 
 def _comparable(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -162,28 +132,58 @@ def _comparable(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(column for column in columns if comparable(column.type))
 
 
+def _travel(columns: Sequence[Column]) -> bool:
+    """Whether the driver can take rows with these columns and give them back."""
+    return all(isinstance(column.type, _TRAVELLING) for column in columns)
+
+
 class SparkEvaluation:
     """One question: stored tables, bound rows and sources are views of its session."""
 
-    def __init__(self, session: SparkSession, targets: Targets, dialect: Dialect) -> None:
-        self.session = session
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        targets: Targets,
+        dialect: Dialect,
+        nearby: Nearby | None = None,
+    ) -> None:
+        """`session` makes the question's session, when it is first needed."""
+        self._make_session = session
+        self._nearby = nearby
         self._targets = targets
         self._dialect = dialect
         self._queries = Queries(dialect.name, dialect.functions, targets.numbered)
         self._bounds: dict[BindingSource, BoundRows] = {}
         self._local: dict[BindingSource, pa.Table] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
-        self._views = 0
+        self._views = itertools.count(1)
         self._provided: set[str] = set()
-        self._partitions = Partitions(session)
+        # Sources are read by several threads, but what they share is made once.
+        self._lock = threading.RLock()
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """The question's own session."""
+        return self._make_session()
+
+    @cached_property
+    def _partitions(self) -> Partitions:
+        return Partitions(self.session)
 
     def bound(self, binding: BindingSource) -> pa.Table:
         """The distinct rows of a binding: `target` and the physical columns."""
         with spark_errors():
-            name = self._bound(binding).name
+            if (found := self._found_nearby(binding)) is not None:
+                return found
+            bound = self._bound(binding)
             if binding in self._local:
                 return self._local[binding]
-            return self.session.table(name).distinct().toArrow()
+            rows = aliased(self._queries.relation(bound), "b")
+            return self._frame(exp.select(exp.Star()).from_(rows)).distinct().toArrow()
+
+    def _found_nearby(self, binding: BindingSource) -> pa.Table | None:
+        """A binding's rows, if they can be looked up without Spark."""
+        return None if self._nearby is None else self._nearby.bound(binding)
 
     def rows(self, requests: Sequence[ScanRequest]) -> SparkRows:
         """The union, by row identity, of what several scans of one source select."""
@@ -240,29 +240,40 @@ class SparkEvaluation:
 
     def _frame(self, query: exp.Expr) -> DataFrame:
         """The same, with Spark's own errors."""
-        provide_python(self.session, query, self._provided)
+        with self._lock:
+            provide_python(self.session, query, self._provided)
         return self.session.sql(query.sql("spark"))
 
     # -- views
 
     def _view(self, frame: DataFrame, kind: str) -> exp.Expr:
-        self._views += 1
-        name = f"predtrace_{kind}_{self._views}"
+        name = f"predtrace_{kind}_{next(self._views)}"
         frame.createOrReplaceTempView(name)
         return trees.table(name)
 
     def _bound(self, binding: BindingSource) -> BoundRows:
-        if binding not in self._bounds:
-            if isinstance(binding, TargetBinding):
-                self._bounds[binding] = self._local_bound(self._targets.rows, self._targets.columns)
-            elif isinstance(binding, UnionBinding):
-                bounds = [self._bound(part) for part in binding.parts]
-                query = self._queries.united(bounds, _comparable(binding.parts[0].columns))
-                frame = self._kept(self._frame(query))
-                self._bounds[binding] = BoundRows(name=self._view(frame, "bound").name)
-            else:
-                self._bounds[binding] = self._linked_bound(binding)
-        return self._bounds[binding]
+        with self._lock:
+            if binding not in self._bounds:
+                self._bounds[binding] = self._made_bound(binding)
+            return self._bounds[binding]
+
+    def _made_bound(self, binding: BindingSource) -> BoundRows:
+        if isinstance(binding, TargetBinding):
+            return self._local_bound(self._targets.rows, self._targets.columns)
+        if isinstance(binding, RefinedBinding):
+            query = bound_query(binding, self._queries, self._refine(binding))
+            return BoundRows(name=self._view(self._frame(query), "bound").name)
+        columns = _comparable(
+            binding.parts[0].columns if isinstance(binding, UnionBinding) else binding.columns
+        )
+        near = self._found_nearby(binding)
+        if near is not None and near.num_rows <= _MOST_LOCAL_ROWS and _travel(columns):
+            return self._local_bound(as_schema(near, _arrow_schema(columns)), columns)
+        if isinstance(binding, UnionBinding):
+            bounds = [self._bound(part) for part in binding.parts]
+            frame = self._kept(self._frame(self._queries.united(bounds, columns)))
+            return BoundRows(name=self._view(frame, "bound").name)
+        return self._linked_bound(binding)
 
     def _local_frame(self, rows: pa.Table, columns: Sequence[Column]) -> DataFrame:
         """The driver's rows as a frame of one partition, so that they need no shuffle."""
@@ -273,10 +284,7 @@ class SparkEvaluation:
         schema = StructType.fromDDL(", ".join(f"{name} {text}" for name, text in types))
         return local_frame(self.session, rows, schema)
 
-    def _linked_bound(self, binding: LookedUp) -> BoundRows:
-        if isinstance(binding, RefinedBinding):
-            query = bound_query(binding, self._queries, self._refine(binding))
-            return BoundRows(name=self._view(self._frame(query), "bound").name)
+    def _linked_bound(self, binding: StoredBinding | ReplayedBinding) -> BoundRows:
         parent = self._bound(binding.parent)
         if isinstance(binding, StoredBinding):
             self._partitions.read(binding.folder, sum(file.bytes for file in binding.files))
@@ -284,52 +292,63 @@ class SparkEvaluation:
         else:
             source = self._replayed(binding)
         # No param has the value of a map.
-        binding = msgspec.structs.replace(binding, columns=_comparable(binding.columns))
-        if isinstance(binding, ReplayedBinding) and binding.identities:
-            return self._identified(binding, source, parent)
-        query = self._queries.bound_rows(source, binding.columns, binding.predicate, parent)
-        frame = self._frame(query)
-        if not isinstance(binding, ReplayedBinding):
-            return self._known_bound(binding, frame)
-        # All scans of the question ask for these rows: they are computed once.
-        frame = self._kept(frame)
-        bound = self._known_bound(binding, frame)
-        if binding in self._local:
-            frame.unpersist()
+        told = msgspec.structs.replace(binding, columns=_comparable(binding.columns))
+        if isinstance(told, ReplayedBinding) and told.identities:
+            bound, rows = self._identified(told, source, parent)
+        else:
+            bound, rows = self._found(told, source, parent)
+        if rows is not None:
+            self._local[binding] = rows
         return bound
 
-    def _identified(self, binding: ReplayedBinding, rows: exp.Expr, parent: BoundRows) -> BoundRows:
-        """The bound rows of a replay that also has the source rows they are made of."""
-        query = self._queries.with_identities(rows, binding, parent)
+    def _found(
+        self, binding: StoredBinding | ReplayedBinding, source: exp.Expr, parent: BoundRows
+    ) -> tuple[BoundRows, pa.Table | None]:
+        """The rows of `source` that a binding looks up; the rows themselves if the driver has
+        them."""
+        query = self._queries.bound_rows(source, binding.columns, binding.predicate, parent)
+        frame = self._frame(query)
+        if isinstance(binding, StoredBinding):
+            return self._taken(frame, binding.columns)
+        # All scans of the question ask for these rows: they are computed once.
+        frame = self._kept(frame)
+        bound, rows = self._taken(frame, binding.columns)
+        if rows is not None:
+            frame.unpersist()
+        return bound, rows
+
+    def _identified(
+        self, binding: ReplayedBinding, source: exp.Expr, parent: BoundRows
+    ) -> tuple[BoundRows, pa.Table | None]:
+        """The same for a replay that also has the source rows its rows are made of."""
+        query = self._queries.with_identities(source, binding, parent)
         table = self._view(self._kept(self._frame(query)), "replayed").name
         distinct = self._queries.bound_again(table, binding, parent)
-        bound = self._known_bound(binding, self._frame(distinct))
+        bound, rows = self._taken(self._frame(distinct), binding.columns)
         carried = self._queries.carried(table, binding, parent)
-        return msgspec.structs.replace(bound, carried=carried)
+        return msgspec.structs.replace(bound, carried=carried), rows
 
-    def _known_bound(self, binding: LookedUp, frame: DataFrame) -> BoundRows:
+    def _taken(
+        self, frame: DataFrame, columns: Sequence[Column]
+    ) -> tuple[BoundRows, pa.Table | None]:
         """Bound rows; the driver takes them if they are few and their types travel well."""
-        if not all(isinstance(column.type, _TRAVELLING) for column in binding.columns):
-            return BoundRows(name=self._view(frame, "bound").name)
-        rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
-        if rows.num_rows > _MOST_LOCAL_ROWS:
-            return BoundRows(name=self._view(frame, "bound").name)
-        self._local[binding] = as_schema(rows, _arrow_schema(binding.columns))
-        return self._local_bound(self._local[binding], binding.columns)
+        if _travel(columns):
+            rows = frame.limit(_MOST_LOCAL_ROWS + 1).toArrow()
+            if rows.num_rows <= _MOST_LOCAL_ROWS:
+                rows = as_schema(rows, _arrow_schema(columns))
+                return self._local_bound(rows, columns), rows
+        return BoundRows(name=self._view(frame, "bound").name), None
 
     def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> BoundRows:
         """A few bound rows that the driver has: queries contain them as literals."""
         present = never_null(columns, rows)
+        values = row_literals(columns, rows) if rows.num_rows == 1 else None
+        if values is not None:
+            only = rows.column(TARGET)[0].as_py()
+            return BoundRows(rows=1, values=values, target=only, never_null=present)
         name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
-        if rows.num_rows != 1:
-            return BoundRows(name=name, rows=rows.num_rows, never_null=present)
-        return BoundRows(
-            name=name,
-            rows=1,
-            values=row_literals(columns, rows),
-            target=rows.column(TARGET)[0].as_py(),
-            never_null=present,
-        )
+        listed = listed_rows(columns, rows) if rows.num_rows <= MOST_ROWS else ()
+        return BoundRows(name=name, rows=rows.num_rows, never_null=present, listed=listed)
 
     def _kept(self, frame: DataFrame) -> DataFrame:
         """The frame, computed when first read and then kept, in memory or on disk.
@@ -403,7 +422,8 @@ class SparkEvaluation:
 
     def _source(self, source: Source, columns: Sequence[Column], *, identity: bool) -> exp.Expr:
         """The source as a view (see `source_frame`)."""
-        self._partitions.read(source.name, sum(file.size for file in source.files))
+        with self._lock:
+            self._partitions.read(source.name, sum(file.size for file in source.files))
         return self._view(source_frame(self.session, source, columns, identity=identity), "source")
 
 

@@ -19,7 +19,7 @@ from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.relational import planner
 from predtrace.engines.sql.zeros import normalized
-from predtrace.errors import NonDeterministicError
+from predtrace.errors import STORED_INLINE, NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import DropDuplicates, Limit, Operator
 from symbolic.expr import Column
@@ -71,8 +71,7 @@ def refuse_choices(
             where = f" ({operator.origin.text})" if operator.origin else ""
             raise NonDeterministicError(
                 f"operator {choice.node}, {name}{where}, had a choice among rows that come in no "
-                "order, and the job has not stored which it took; run the pipeline with "
-                "keep='inline'"
+                f"order, and a replay need not take the same; {STORED_INLINE}"
             )
 
 

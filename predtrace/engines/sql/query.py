@@ -23,6 +23,7 @@ from predtrace.engines.base import (
 from predtrace.engines.sql import trees
 from predtrace.engines.sql.blocks import filler
 from predtrace.engines.sql.compiler import Compiler
+from predtrace.engines.sql.listed import Lists, Row
 from predtrace.engines.sql.literals import number, sql_literal, sql_type
 from predtrace.engines.sql.predicates import Key, filter_form, may_be_null, split
 from symbolic.expr import (
@@ -50,8 +51,9 @@ class BoundRows(msgspec.Struct, frozen=True, kw_only=True):
 
     `name` is the name of its table; a single row of known values may have no table. `rows` is the
     number of rows, if known. With `values` there is exactly one row, of the target number `target`.
-    `never_null` are the columns without NULLs. `carried` has, by node, the place of the identities
-    of a scan's lineage rows. `taken` has, by node, a relation with some of a scan's rows that
+    `never_null` are the columns without NULLs. `listed` are all rows, if the engine prefers lists
+    of a few known rows to joins. `carried` has, by node, the place of the identities of a scan's
+    lineage rows. `taken` has, by node, a relation with some of a scan's rows that
     include all of its lineage.
     """
 
@@ -60,6 +62,7 @@ class BoundRows(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[int, Literal] | None = None
     target: int = 0
     never_null: frozenset[int] = frozenset()
+    listed: tuple[Row, ...] = ()
     carried: Mapping[int, Carried] = {}
     taken: Mapping[int, str] = {}
 
@@ -253,6 +256,10 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
+        lists = Lists(bound.listed, compiler, self.dialect)
+        if (conditions := lists.instead(parts)) is not None:
+            return Match(body.where(*conditions, copy=False), self._number(0))
+        body.where(*lists.narrowing(parts), copy=False)
         kept = trees.select(exp.Star(), source=self._aliased_bound(bound))
         kept = kept.where(*map(compiler, parts.bound), copy=False)
         on = [_equality(key, compiler, bound) for key in parts.keys]
@@ -268,6 +275,7 @@ class Queries:
         parts = split(predicate)
         compiler = self._compiler()
         self._where(body, parts.scanned)
+        body.where(*Lists(bound.listed, compiler, self.dialect).narrowing(parts), copy=False)
         values: dict[str, exp.Expr] = {TARGET: trees.column(TARGET, "b")}
         on: list[exp.Expr] = []
         for index, key in enumerate(parts.keys):

@@ -19,7 +19,7 @@ from predtrace.engines.base import physical_name
 from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.relational import plan_query
-from predtrace.errors import NonDeterministicError
+from predtrace.errors import STORED_INLINE, NonDeterministicError
 from predtrace.inference.repeating import summed_integers
 from pushdown.graph import OperatorGraph
 from pushdown.operators import (
@@ -57,8 +57,7 @@ def refuse_rounding(
             raise NonDeterministicError(
                 f"operator {inner}, {type(operator).__name__}{where}, adds integers beyond 2^53 as "
                 "floating-point numbers, or beyond 2^63 with try_sum, which depends on the order "
-                "of the rows, and the job has not stored what it gave; run the pipeline with "
-                "keep='inline'"
+                f"of the rows, and a replay need not give the same; {STORED_INLINE}"
             )
 
 

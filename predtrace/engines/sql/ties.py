@@ -17,7 +17,7 @@ from predtrace.engines.sql.dialect import Dialect
 from predtrace.engines.sql.literals import number
 from predtrace.engines.sql.relational import planner
 from predtrace.engines.sql.windows import window_key
-from predtrace.errors import NonDeterministicError
+from predtrace.errors import STORED_INLINE, NonDeterministicError
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Window
 from symbolic.expr import Expr
@@ -49,9 +49,9 @@ def refuse_ties(
         if any(map(value, ties)):
             where = f" ({operator.origin.text})" if operator.origin else ""
             raise NonDeterministicError(
-                f"operator {inner}, Window{where}, numbers rows that tie in its order, and the job "
-                "has not stored in which order they came; run the pipeline with keep='inline', or "
-                "sort by more columns"
+                f"operator {inner}, Window{where}, numbers rows that tie in its order, and a "
+                f"replay need not get them in the same order; {STORED_INLINE}, or sort by more "
+                "columns"
             )
 
 

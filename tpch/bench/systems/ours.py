@@ -52,22 +52,22 @@ class OurMode:
 
     def ids(self, targets: Sequence[Row]) -> Ids:
         """One question, every scan's row ids."""
-        return {
-            scan.node: self._subject.numbered(scan.table, scan.row_ids())
-            for scan in self._ask(list(targets))
-        }
+        answer = self._ask(list(targets))
+        found = answer.each(lambda scan: self._subject.numbered(scan.table, scan.row_ids()))
+        return {scan.node: ids for scan, ids in zip(answer.scans, found, strict=True)}
 
     def rows(self, target: Row) -> Iterable[pa.Table]:
         """One question, every scan's rows."""
-        return [scan.to_arrow() for scan in self._ask(target)]
+        tables: list[pa.Table] = self._ask(target).each(lambda scan: scan.to_arrow())
+        return tables
 
     def head(self, target: Row, scan: int) -> pa.Table:
         """One question, the first rows of the scan."""
-        (found,) = (rows for rows in self._ask(target) if rows.node == scan)
+        (found,) = (rows for rows in self._ask(target).scans if rows.node == scan)
         return found.head(20)
 
     def _ask(self, target: Any) -> Any:
-        return self._job.lineage(target, mode=self._mode, **self._subject.engine.options).scans
+        return self._job.lineage(target, mode=self._mode, **self._subject.engine.options)
 
 
 class Unproved(OurMode):
@@ -75,7 +75,7 @@ class Unproved(OurMode):
 
     def count(self, targets: Sequence[Row]) -> int:
         """One question, every scan's count."""
-        return sum(scan.count() for scan in self._ask(list(targets)))
+        return sum(self._ask(list(targets)).each(lambda scan: scan.count()))
 
 
 class Indexed(OurMode):
