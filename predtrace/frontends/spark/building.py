@@ -114,6 +114,14 @@ class Builder:
         greatest = self.aggregated(self._expressions.aggregate.Max(argument))
         return self._expressions.WindowExpression(greatest, spec)
 
+    def numbered(self, keys: Sequence[JavaObject], order: Sequence[JavaObject]) -> JavaObject:
+        """The number of a row among those of equal keys, in an order."""
+        number = self._expressions.RowNumber()
+        spec = self._expressions.WindowSpecDefinition(
+            scala_seq(self.jvm, keys), scala_seq(self.jvm, order), number.frame()
+        )
+        return self._expressions.WindowExpression(number, spec)
+
     def aggregated(self, function: JavaObject) -> JavaObject:
         """An aggregate function as an expression of a group."""
         return function.toAggregateExpression()
@@ -213,6 +221,13 @@ class Builder:
             self._none,
             self._logical.JoinHint.NONE(),
         )
+
+    def join(
+        self, left: JavaObject, right: JavaObject, kind: JavaObject, terms: Sequence[JavaObject]
+    ) -> JavaObject:
+        """A join of that kind, on all of the terms."""
+        condition = self.jvm.scala.Some(functools.reduce(self._expressions.And, terms))
+        return self._logical.Join(left, right, kind, condition, self._logical.JoinHint.NONE())
 
     def joined(self, join: JavaObject, kind: JavaObject) -> JavaObject:
         """The same join with another kind."""

@@ -17,10 +17,12 @@ from predtrace.frontends.spark.keeping import RowKeeper
 from predtrace.frontends.spark.output import is_ordered, read_output, stored_name
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.writing import ResultWriter
+from predtrace.inference.repeating import unrepeatable
 from predtrace.jobs.model import Source, StoredResult
 from predtrace.vocabulary import INLINE, LATE
 from pushdown.graph import OperatorGraph
 from pushdown.needs import needed_columns
+from pushdown.operators.base import Leaf
 from symbolic import types as t
 from symbolic.expr import Column
 
@@ -81,13 +83,15 @@ class Run:
             keep = INLINE  # whatever is computed later may be of other rows
         wanted = _columns_by_node(self.cuts)
         inline = {c.node for c in self.cuts if keep == INLINE or c.inline}
+        if inline or self.depends_on_run:
+            inline |= self._computed_once
         needed = needed_columns(self.graph)
         stored: dict[int, StoredResult] = {}
         graph = self.graph
         for node in graph.bottom_up():
             if node not in inline or (node == graph.root and keep_output):
                 continue
-            kept = {column.id for column in wanted[node]} | needed[node]
+            kept = {column.id for column in wanted.get(node, ())} | needed[node]
             columns = tuple(column for column in graph.output(node) if column.id in kept)
             with _timed(timings, f"intermediate {node}"):
                 stored[node] = self._store_and_replace(node, columns)
@@ -106,6 +110,12 @@ class Run:
             run=self,
             late=late,
         )
+
+    @property
+    def _computed_once(self) -> set[int]:
+        """The nodes with several consumers that would get different rows of them."""
+        found = (node for node in self.graph.shared if not isinstance(self.graph[node], Leaf))
+        return {node for node in found if unrepeatable(self.graph, node)}
 
     def _keep_rows(self, timings: dict[str, float]) -> dict[str, Source]:
         """Keep the rows that the program brought; what may not repeat is then read from there."""

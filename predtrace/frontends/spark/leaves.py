@@ -16,6 +16,8 @@ from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.tree import Node
 
 _WRAPPERS = ("SubqueryAlias", "View")
+_REFERENCES = ("CTERelationRef", "UnionLoopRef")
+"""Leaves that stand for another part of the plan."""
 _NO_COLUMNS = -1
 """Leaves without columns have no id; they are taken in order."""
 
@@ -70,7 +72,7 @@ class Leaves:
             )
 
     def _add(self, node: Node, view: str | None, alias: str | None) -> None:
-        output = node.fields.get("output")
+        output = None if node.cls in _REFERENCES else node.fields.get("output")
         if output is not None:
             key = int(output[0][0]["exprId"]["id"]) if output else _NO_COLUMNS
             self.found[key].append(Leaf(self.count, view, alias, self.within.get(node)))

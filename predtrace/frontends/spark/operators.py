@@ -11,11 +11,13 @@ from predtrace.frontends.spark import (
     rows,
     scans,
     set_operations,
+    shared_queries,
 )
 from predtrace.frontends.spark.catalyst import place
 from predtrace.frontends.spark.domains import is_domain, translate_domain
 from predtrace.frontends.spark.limits import LIMITS, limit_input, translate_limit
 from predtrace.frontends.spark.opaque_columns import UNREADABLE, pull_out_opaque
+from predtrace.frontends.spark.recursion import LOOPS, loop_inputs, translate_loop
 from predtrace.frontends.spark.registry import BECOMES, REWRITTEN, TRANSLATORS
 from predtrace.frontends.spark.sources import REFUSED_LEAVES
 from predtrace.frontends.spark.translation import (
@@ -28,22 +30,14 @@ from predtrace.frontends.spark.tree import Node
 from predtrace.frontends.spark.windows import WINDOWS, translate_windows, window_input
 
 _NOT_YET = "not traced yet"
-_CTE = (
-    "a common table expression that is recursive, or read several times and different in another "
-    f"run, is {_NOT_YET}; write its result to Parquet and read that"
-)
 UNSUPPORTED: dict[str, str] = {
     **REFUSED_LEAVES,
-    "AsOfJoin": f"as-of joins are {_NOT_YET}",
     "BatchEvalPython": f"Python functions are {_NOT_YET}",
     "ArrowEvalPython": f"Python functions are {_NOT_YET}",
     "MapElements": f"functions over JVM objects are {_NOT_YET}",
     "MapPartitions": f"functions over JVM objects are {_NOT_YET}",
     "Tail": "the last rows of an unordered result are up to the run; sort descending and limit",
     "LocalLimit": "a limit per partition is up to the run; use LIMIT",
-    "UnionLoop": f"recursive queries are {_NOT_YET}",
-    "WithCTE": _CTE,
-    "CTERelationRef": _CTE,
     "EventTimeWatermark": "streaming is not traced",
     "CommandResult": "it is what a command gave; trace a query",
 }
@@ -86,6 +80,8 @@ def _inputs(node: Node) -> tuple[Node, ...]:
         return (limit_input(node),)
     if node.cls in WINDOWS:
         return (window_input(node),)
+    if node.cls in LOOPS:
+        return loop_inputs(node)
     if node.cls not in TRANSLATORS:
         raise _refusal(node)
     return node.children
@@ -96,6 +92,8 @@ def _translated(translation: Translation, node: Node, inputs: tuple[Translated, 
         return translate_limit(translation, node, *inputs)
     if node.cls in WINDOWS:
         return translate_windows(translation, node, *inputs)
+    if node.cls in LOOPS:
+        return translate_loop(translation, node, inputs)
     prepared = Prepared(node, inputs, node.roots())
     pull_out_subqueries(translation, prepared, lambda plan: translate(translation, plan))
     try:
@@ -119,4 +117,4 @@ def _refusal(node: Node) -> PredTraceError:
 
 __all__ = ["BECOMES", "NON_DETERMINISTIC", "TRANSLATORS", "UNSUPPORTED", "translate"]
 # Importing these modules fills the registry.
-_FAMILIES = (expansion, generators, joins, opaque, rows, scans, set_operations)
+_FAMILIES = (expansion, generators, joins, opaque, rows, scans, set_operations, shared_queries)

@@ -12,6 +12,7 @@ import msgspec
 
 from predtrace.environment.sessions import as_active
 from predtrace.errors import EngineError
+from predtrace.frontends.spark.as_of import AsOfRewriter
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, option
@@ -108,7 +109,8 @@ def _read(
     given = normalizer.fold_tables(settled)
     told = tell_files(given, session._jsparkSession, builder)
     merger = SessionMerger(builder)
-    plan = merger.merged(without_pivots(prune(told, builder), builder))
+    rewritten = AsOfRewriter(builder).rewritten(without_pivots(prune(told, builder), builder))
+    plan = merger.rewritten(rewritten)
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,

@@ -18,6 +18,7 @@ DROPPED: dict[str, str] = {
 }
 """Node classes without which a plan means the same, dropped before it is translated: the reason."""
 REWRITTEN: dict[str, str] = {
+    "AsOfJoin": "OuterJoin, Window, Filter: the nearest candidate of each outer row",
     "DomainJoin": "InnerJoin, OuterJoin with a Domain",
     "LateralJoin": "InnerJoin, OuterJoin",
 }

@@ -15,13 +15,13 @@ All of them are facts about the row alone: its lineage is itself (SEMANTICS sect
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items
+from predtrace.frontends.spark.rewriting import PlanRewriter
 from predtrace.frontends.spark.session_windows import MARK
 from predtrace.frontends.spark.tree import Node, read_tree
 from pushdown.graph import OperatorGraph
@@ -32,32 +32,18 @@ _FIELDS = ("start", "end")
 
 
 @dataclass
-class SessionMerger:
+class SessionMerger(PlanRewriter):
     """Merges the sessions of one plan; `added` has the ids of the columns that windows compute."""
 
-    builder: Builder
     added: set[int] = field(default_factory=set)
 
-    def merged(self, tree: Node) -> Node:
-        """The plan with merged windows below its groupings, also in subqueries."""
-        return read_tree(self._plan(tree)) if _holds_sessions(tree) else tree
+    def holds(self, tree: Node) -> bool:
+        """Whether a plan, or a plan inside it, may have session windows."""
+        return any(all(f"'{name}'" in str(node.fields) for name in _FIELDS) for node in tree.walk())
 
-    def _plan(self, tree: Node) -> JavaObject:
-        made: dict[Node, JavaObject] = {}
-        for node in reversed(list(tree.walk())):
-            roots = node.roots()
-            replaced = {
-                expr: expr.handle.withNewPlan(self._plan(expr.subplan()))
-                for expr in _subqueries(roots)
-                if _holds_sessions(expr.subplan())
-            }
-            plan = node.handle
-            if replaced:
-                plan = self.builder.with_expressions(node, replaced, roots)
-            if any(made[child] is not child.handle for child in node.children):
-                plan = self.builder.with_children(plan, [made[child] for child in node.children])
-            made[node] = self._grouped(plan) if node.cls in _GROUPING else plan
-        return made[tree]
+    def changed(self, node: Node, plan: JavaObject) -> JavaObject:
+        """Merged windows below a grouping."""
+        return self._grouped(plan) if node.cls in _GROUPING else plan
 
     def _grouped(self, plan: JavaObject) -> JavaObject:
         """A grouping over the sessions of its rows, if it groups by a session window."""
@@ -180,17 +166,6 @@ def _silenced(operator: Operator, columns: set[int]) -> Operator:
         for each in operator.functions
     )
     return msgspec.structs.replace(operator, functions=functions)
-
-
-def _subqueries(roots: Mapping[str, Node | tuple[Node, ...]]) -> Iterator[Node]:
-    for found in roots.values():
-        for root in found if isinstance(found, tuple) else (found,):
-            yield from (expr for expr in root.walk() if expr.is_subquery)
-
-
-def _holds_sessions(tree: Node) -> bool:
-    """Whether a plan, or a plan inside it, may have session windows."""
-    return any(all(f"'{name}'" in str(node.fields) for name in _FIELDS) for node in tree.walk())
 
 
 def _is_session(key: Node) -> bool:

@@ -86,6 +86,8 @@ class Translation:
     """Catalyst's expression id of each column."""
     leaf_handles: dict[int, JavaObject] = field(default_factory=dict)
     leaf_numbers: dict[int, int] = field(default_factory=dict)
+    shared: dict[int, Translated] = field(default_factory=dict)
+    """The common table expressions that are computed once, by Catalyst's id."""
     _output: list[tuple[Column, ...]] = field(default_factory=list)
     _columns: int = 0
 
