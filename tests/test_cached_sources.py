@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -321,3 +322,78 @@ def test_folders_of_partitions(
     no_spark_later()
     for rid, g, told in truth:
         assert ask(job, {"at": told, "g": g}) == [{"rid": rid, "g": g, "at": told}]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_facts_of_files(
+    session: SparkSession, tmp_path: Path, kind: str, no_spark_later: Callable[[], None]
+) -> None:
+    from pyspark.sql import functions as f
+
+    folder = tmp_path / "t + %41é;x"
+    folder.mkdir()
+    names = [f"{name}.{kind}" for name in ("a b", "ü%20", "c+d")]
+    truth = []
+    for number, name in enumerate(names):
+        rids = list(range(number * 10, number * 10 + number + 1))
+        if kind == "csv":
+            (folder / name).write_text("".join(f"{rid}\n" for rid in rids))
+        else:
+            _write_parquet(folder / name, rids)
+        truth += [(rid, folder / name, place) for place, rid in enumerate(rids)]
+    frame = session.read.schema("rid long").format(kind).load(str(folder))
+    told = frame.select(
+        "rid",
+        f.input_file_name().alias("file"),
+        *(f.col(f"_metadata.{name}") for name in ("file_name", "file_size")),
+        *([f.col("_metadata.row_index")] if kind == "parquet" else []),
+    ).where("file_size > 0 AND file LIKE 'file:///%'")
+    keys = [name for name in told.columns if name != "rid"]
+    job = predtrace.trace(told.groupBy(*keys).count()).run(tmp_path / "store")
+    (table,) = [source.name for source in job.record.sources]
+    asked = job.lineage("count > 0")
+    assert asked.engine == "duckdb"
+    encoded = {unquote(name): name for name in job.output_arrow()["file_name"].to_pylist()}
+    no_spark_later()
+    for rid, path, place in truth:
+        same = [one for one in truth if one[1] == path]
+        target: Row = {"file_name": encoded[path.name], "file_size": path.stat().st_size}
+        expected = {one[0] for one in same}
+        if kind == "parquet":
+            target["row_index"] = place
+            expected = {rid}
+        answer = job.lineage(target)
+        assert (answer.engine, answer.label) == ("duckdb", "precise")
+        assert set(answer[table].to_arrow(["rid"]).column(0).to_pylist()) == expected
+        if kind == "parquet":
+            found = answer[table].row_ids().to_pylist()
+            assert found == [{"file": str(path), "row": place}]
+    assert len(truth) == 6
+
+
+def _write_parquet(place: Path, rids: list[int]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"rid": pa.array(rids, pa.int64())}), place)
+
+
+def test_padded_columns_of_tables(session: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "one.csv").write_text("0,ab,ab\n1,ab ,ab \n2,,\n")
+    session.sql(
+        "CREATE TABLE padded_text (rid INT, c CHAR(4), v VARCHAR(4)) USING csv "
+        f"LOCATION '{tmp_path / 't'}'"
+    )
+    try:
+        job = traced(session, "SELECT c, v, count(*) AS n FROM padded_text GROUP BY c, v", tmp_path)
+    finally:
+        session.sql("DROP TABLE padded_text")
+
+    def rids(target: Row) -> set[int]:
+        return {row["rid"] for row in ask(job, target, "padded_text")}
+
+    assert rids({"c": "ab  "}) == {0, 1}
+    assert rids({"c": "ab  ", "v": "ab"}) == {0}
+    assert rids({"c": "ab  ", "v": "ab "}) == {1}
+    assert rids({"v": None}) == {2}

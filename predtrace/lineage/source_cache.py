@@ -135,6 +135,8 @@ class SourceCache:
 
 def unsteady(source: Source, settings: EngineSettings) -> str | None:
     """Why reading all columns of a source may give other rows than the job read; None if not."""
+    if not settings.conf:
+        return f"source {source.name} is not cached: the job was saved without all of its settings"
     for key, value in source.options.items():
         if key.lower() in _SKIPS and value.lower() != "false":
             return f"source {source.name} is not cached: it is read with the option {key}"
