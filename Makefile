@@ -17,7 +17,7 @@ PYTEST  = $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test check fuzz functions env data docs check-python check-java clean
+.PHONY: help demo quick test check fuzz functions env data docs listener check-python check-java clean
 
 help:
 	@echo "make demo   run TPC-H Q4 through predtrace and trace one of its rows"
@@ -26,6 +26,7 @@ help:
 	@echo "make fuzz   random SQL against a tracer of the text: make fuzz SEEDS=0:10000"
 	@echo "make functions  every function and cast on edge values against Spark"
 	@echo "make docs   write tables in docs/ anew from the registries"
+	@echo "make listener  build the jar of predtrace.attach from its Java sources (needs a JDK)"
 	@echo "make clean  remove the environment, generated data and demo jobs"
 
 demo: check-java env data
@@ -67,6 +68,9 @@ docs: check-java env
 	$(BIN)/python -m predtrace.report.builtins
 	$(BIN)/python -m predtrace.report.coverage docs/coverage.md
 	$(BIN)/python -m predtrace.arrays.capture.page docs/arrays-capture.md
+
+listener: env
+	$(BIN)/python -m predtrace.frontends.spark.listener.build
 
 check-python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from predtrace.api import Trace, open_job, trace
+    from predtrace.attachment.attaching import Attachment, attach, detach
     from predtrace.environment.local_spark import local_session
     from predtrace.errors import (
         EngineError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **dict.fromkeys(("Trace", "open_job", "trace"), "predtrace.api"),
+    **dict.fromkeys(("Attachment", "attach", "detach"), "predtrace.attachment.attaching"),
     "JobHandle": "predtrace.handle",
     "Lineage": "predtrace.lineage.answer",
     "local_session": "predtrace.environment.local_spark",
@@ -52,6 +54,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Attachment",
     "EngineError",
     "EnvironmentError_",
     "JobFormatError",
@@ -64,6 +67,8 @@ __all__ = [
     "TargetError",
     "Trace",
     "UnsupportedOperatorError",
+    "attach",
+    "detach",
     "local_session",
     "open_job",
     "trace",

@@ -14,7 +14,7 @@ from predtrace.errors import NonDeterministicError, PredTraceError
 from predtrace.frontends.installed import front_end_of
 from predtrace.handle import JobHandle
 from predtrace.inference.plan import LineagePlan
-from predtrace.jobs.model import Source
+from predtrace.jobs.model import Source, Written
 from predtrace.jobs.snapshot import SINCE_READ, unchanged, with_fingerprints
 from predtrace.jobs.store import JobStore, JobWriter, read_record, record_version
 from predtrace.lineage.functions import give
@@ -138,6 +138,48 @@ class Trace:
         pipeline was read; errors of the pipeline are Spark's own. A run that fails or is
         interrupted leaves no job.
         """
+        return self._kept_in(store, keep, aggregates, keep_output, fingerprint, rows_limit)
+
+    def record(
+        self,
+        store: str | os.PathLike[str],
+        aggregates: str = MINIMAL,
+        fingerprint: str = QUICK,
+        rows_limit: int | None = ROWS_LIMIT,
+        written: Written | None = None,
+    ) -> JobHandle:
+        """Keep the pipeline in `store` as a job that ran before, without running it.
+
+        Questions are answered from the sources as they are now, which must not have changed since
+        the job ran. `written` is the place of the job's own output, if known. Raises
+        NonDeterministicError for a pipeline that reads the clock, since it would not be the
+        pipeline that ran, or rows that an RDD makes, which may not be the same.
+        """
+        if self._pipeline.time_dependent:
+            raise NonDeterministicError(
+                "the pipeline reads the current date or time, which was different when it ran; "
+                "replace it by the value of that time"
+            )
+        if self._pipeline.unrepeatable:
+            raise NonDeterministicError(
+                f"the rows of {', '.join(self._pipeline.unrepeatable)} are made by an RDD, which "
+                "may have made others when the job ran; run it with trace.run, or write these rows "
+                "to Parquet and read that"
+            )
+        return self._kept_in(
+            store, NONE, aggregates, False, fingerprint, rows_limit, written=written
+        )
+
+    def _kept_in(
+        self,
+        store: str | os.PathLike[str],
+        keep: str,
+        aggregates: str,
+        keep_output: bool,
+        fingerprint: str,
+        rows_limit: int | None,
+        written: Written | None = None,
+    ) -> JobHandle:
         if keep not in list(Keep):
             raise PredTraceError(f"keep is 'inline', 'late' or 'none', not {keep!r}")
         if fingerprint not in list(Fingerprint):
@@ -153,43 +195,12 @@ class Trace:
                     sources = [with_fingerprints(source, FULL) for source in sources]
                 traced = self if keep == NONE else self._settled(aggregates)
                 plans = [traced.plan(reading) for reading in _readings(aggregates)]
-                return traced._run(writer, plans, keep, keep_output, sources, rows_limit)
+                return traced._run(
+                    writer, plans, keep, keep_output, sources, rows_limit, written
+                )
         except BaseException:
             writer.abort()
             raise
-
-    def record(
-        self,
-        store: str | os.PathLike[str],
-        aggregates: str = MINIMAL,
-        fingerprint: str = QUICK,
-        rows_limit: int | None = ROWS_LIMIT,
-    ) -> JobHandle:
-        """Keep the pipeline in `store` as a job that ran before, without running it.
-
-        Questions are answered from the sources as they are now, which must not have changed since
-        the job ran. Raises NonDeterministicError for a pipeline that reads the clock, since it
-        would not be the pipeline that ran, or rows that an RDD makes, which may not be the same.
-        """
-        if self._pipeline.time_dependent:
-            raise NonDeterministicError(
-                "the pipeline reads the current date or time, which was different when it ran; "
-                "replace it by the value of that time"
-            )
-        if self._pipeline.unrepeatable:
-            raise NonDeterministicError(
-                f"the rows of {', '.join(self._pipeline.unrepeatable)} are made by an RDD, which "
-                "may have made others when the job ran; run it with trace.run, or write these rows "
-                "to Parquet and read that"
-            )
-        return self.run(
-            store,
-            keep=NONE,
-            aggregates=aggregates,
-            keep_output=False,
-            fingerprint=fingerprint,
-            rows_limit=rows_limit,
-        )
 
     def _settled(self, aggregates: str) -> Trace:
         """The pipeline with ranks in place of the numbers that the data show to be the same.
@@ -218,6 +229,7 @@ class Trace:
         keep_output: bool,
         files: Sequence[Source],
         rows_limit: int | None,
+        written: Written | None,
     ) -> JobHandle:
         started = time.perf_counter()
         # Absolute, because the process may change its working directory before late
@@ -228,7 +240,7 @@ class Trace:
         result = self._pipeline.run(folder, cuts, splitting, keep_output, rows_limit)
         found = {source.name: source for source in (*files, *result.brought)}
         sources = tuple(found[source.name] for source in self._pipeline.sources)
-        work = Commit(self._pipeline, sources, writer, plans, keep, result, started)
+        work = Commit(self._pipeline, sources, writer, plans, keep, result, started, written)
         if keep == LATE and any(cut.node not in result.intermediates for cut in cuts):
             work.start()
             return JobHandle(

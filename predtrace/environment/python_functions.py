@@ -11,6 +11,7 @@ import gc
 import hashlib
 import pickle
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -178,15 +179,19 @@ def _in_sight(name: str) -> Iterator[Any]:
 
 
 def _variables() -> Iterator[dict[str, Any]]:
-    """The variables of the callers' frames, innermost first."""
-    frame: FrameType | None = sys._getframe(1)
+    """The variables of the callers' frames, innermost first, then of the other threads'."""
+    own = sys._getframe(1)
+    others = sys._current_frames()
+    del others[threading.get_ident()]
     seen: set[int] = set()
-    while frame is not None:
-        yield dict(frame.f_locals)
-        if id(frame.f_globals) not in seen:
-            seen.add(id(frame.f_globals))
-            yield dict(frame.f_globals)
-        frame = frame.f_back
+    for top in (own, *others.values()):
+        frame: FrameType | None = top
+        while frame is not None:
+            yield dict(frame.f_locals)
+            if id(frame.f_globals) not in seen:
+                seen.add(id(frame.f_globals))
+                yield dict(frame.f_globals)
+            frame = frame.f_back
 
 
 def _own_name(value: Any) -> str | None:

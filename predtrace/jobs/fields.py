@@ -29,10 +29,14 @@ _ADDED_LATER = {
     "Intermediate": frozenset({"also"}),
     "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
-    "Job": frozenset({"front_end"}),
+    "Job": frozenset({"front_end", "written"}),
 }
 """Fields that files of older schemas lack, by class; they then have their defaults."""
-_SAID_IF_ANY = {"ScanLineage": frozenset({"also"}), "Intermediate": frozenset({"also"})}
+_SAID_IF_ANY = {
+    "ScanLineage": frozenset({"also"}),
+    "Intermediate": frozenset({"also"}),
+    "Job": frozenset({"written"}),
+}
 """Fields that are left out where they are empty: such files are what older versions read."""
 AddNode = Callable[[msgspec.Struct], int]
 GetNode = Callable[[int], msgspec.Struct]

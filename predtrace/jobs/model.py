@@ -171,11 +171,35 @@ class KeptFunction(msgspec.Struct, frozen=True, kw_only=True):
     signature: str = ""
 
 
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a job that ran without us wrote its rows, by the engine's own `command`.
+
+    What is not known is empty. `path` is a folder; `table` is a name in the catalog. `mode` is
+    ``append``, ``overwrite``, ``errorifexists`` or ``ignore``. `started` and `ended` are ISO
+    timestamps in UTC.
+    """
+
+    command: str
+    path: str = ""
+    table: str = ""
+    format: str = ""
+    mode: str = ""
+    partition_columns: tuple[str, ...] = ()
+    started: str = ""
+    ended: str = ""
+
+    @property
+    def place(self) -> str:
+        """The table, else the path, in words."""
+        return self.table or self.path
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a pipeline, saved. `created` is an ISO timestamp in UTC.
 
     `output` is None if the output was not kept. `front_end` names the front end that read the
-    pipeline, and that reads its output back.
+    pipeline, and that reads its output back. `written` is the place of its rows, if it ran without
+    us.
     """
 
     id: str
@@ -192,3 +216,4 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     timings: dict[str, float] = {}
     front_end: str = "spark"
     functions: tuple[KeptFunction, ...] = ()
+    written: Written | None = None

@@ -7,6 +7,8 @@
         rows-1/ …                        rows that the program itself brought
         index-minimal.prx                a row-id index, if one was built
         cache-1f0c93ab27de45aa/ …        a source that only Spark reads, as Parquet (see `caches`)
+      20261121-094500-11c0/              a job that was seen and could not be recorded
+        note.json                        why
       incomplete-20261121-101500-90c1+…  a job being written; its name ends with the owner
 
 A job appears when its complete folder is renamed, so no incomplete job is ever listed. The next job
@@ -30,6 +32,7 @@ from predtrace.jobs.caches import cached_bytes, drop
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.kept import anchored, detached
 from predtrace.jobs.model import Job
+from predtrace.jobs.unrecorded import NOTE_FILE, Unrecorded, decode_note, encode_note
 from pushdown.operators import Scan
 
 JOB_FILE = "job.json"
@@ -41,7 +44,9 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `query` is the query's first line that is not a comment; `bytes` is the size of stored results,
     of the program's own rows, and of indexes; `cached` is the size of the sources that questions
-    have cached. A job that cannot be read has the error's text as its `problem` and nothing else.
+    have cached. A job that cannot be read has the error's text as its `problem` and nothing else;
+    one that could not be recorded has the reason as its problem. `wrote` is the table or path to
+    which a job that ran without us wrote.
     """
 
     id: str
@@ -52,6 +57,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     cached: int = 0
     scans: int = 0
     problem: str = ""
+    wrote: str = ""
 
 
 class JobStore:
@@ -113,6 +119,8 @@ class JobStore:
 
     def _summary(self, job_id: str) -> JobSummary:
         try:
+            if (self.path / job_id / NOTE_FILE).is_file():
+                return _noted(read_note(self.path / job_id))
             job = self._read(job_id)
         except PredTraceError as error:
             return JobSummary(id=job_id, problem=str(error))
@@ -130,6 +138,7 @@ class JobStore:
             + sum(file.stat().st_size for file in indexes),
             cached=cached_bytes(self.path / job_id),
             scans=sum(isinstance(operator, Scan) for operator in job.graph),
+            wrote="" if job.written is None else job.written.place,
         )
 
     def _ids(self) -> list[str]:
@@ -144,7 +153,8 @@ class JobStore:
         return [
             name
             for name in entries
-            if not name.startswith(INCOMPLETE) and (self.path / name / JOB_FILE).is_file()
+            if not name.startswith(INCOMPLETE)
+            and any((self.path / name / file).is_file() for file in (JOB_FILE, NOTE_FILE))
         ]
 
     def _resolve(self, job_id: str) -> str:
@@ -152,8 +162,10 @@ class JobStore:
         found = [known for known in ids if known == job_id] or [
             known for known in ids if job_id and known.startswith(job_id)
         ]
-        if job_id == LATEST and ids:
-            return ids[-1]
+        if job_id == LATEST and (
+            recorded := [known for known in ids if (self.path / known / JOB_FILE).is_file()]
+        ):
+            return recorded[-1]
         if len(found) == 1:
             return found[0]
         if found:
@@ -218,10 +230,16 @@ class JobWriter:
         """
         if job.id != self.id:
             raise ValueError(f"job {job.id} cannot be committed as {self.id}")
-        data = encode_job(detached(job))
+        return self._finish(JOB_FILE, encode_job(detached(job)))
+
+    def leave(self, note: Unrecorded) -> Path:
+        """Leave a note in place of the job, which could not be recorded; as `commit`."""
+        return self._finish(NOTE_FILE, encode_note(note))
+
+    def _finish(self, name: str, data: bytes) -> Path:
         final = self._store / self.id
         try:
-            write_whole(self.folder / JOB_FILE, data)
+            write_whole(self.folder / name, data)
             self.folder.rename(final)
             sync_folder(self._store)
         except OSError as error:
@@ -250,6 +268,7 @@ def read_record(folder: Path) -> Job:
     Raises StoreError if it cannot be read, JobFormatError if it is corrupt.
     """
     file = folder / JOB_FILE
+    _refuse_noted(folder)
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -257,11 +276,39 @@ def read_record(folder: Path) -> Job:
     return anchored(decode_job(data, str(file)), folder)
 
 
+def read_note(folder: Path) -> Unrecorded:
+    """The note on the job in a folder, which was not recorded.
+
+    Raises StoreError if it cannot be read, JobFormatError if it is corrupt.
+    """
+    file = folder / NOTE_FILE
+    try:
+        return decode_note(file.read_bytes(), str(file))
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read ({_why(error)})") from error
+
+
+def _refuse_noted(folder: Path) -> None:
+    if (folder / NOTE_FILE).is_file():
+        raise StoreError(f"job {folder.name} has no record; {read_note(folder).told}")
+
+
+def _noted(note: Unrecorded) -> JobSummary:
+    return JobSummary(
+        id=note.id,
+        created=note.created,
+        query=_first_line(note.query),
+        problem=note.told,
+        wrote="" if note.written is None else note.written.place,
+    )
+
+
 def record_version(folder: Path) -> tuple[int, int]:
     """A version of the record, which changes whenever the job in a folder is saved again.
 
-    Raises StoreError if the job is gone.
+    Raises StoreError if the job is gone, or was not recorded.
     """
+    _refuse_noted(folder)
     file = folder / JOB_FILE
     try:
         status = file.stat()

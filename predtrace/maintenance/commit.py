@@ -15,7 +15,14 @@ from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
 from predtrace.jobs.kept import anchored
-from predtrace.jobs.model import Job, KeptConstant, KeptFunction, Source, StoredIntermediate
+from predtrace.jobs.model import (
+    Job,
+    KeptConstant,
+    KeptFunction,
+    Source,
+    StoredIntermediate,
+    Written,
+)
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
 from predtrace.maintenance.compaction import compacted, sweep
@@ -39,8 +46,10 @@ class Commit:
         keep: str,
         result: RunResult,
         started: float,
+        written: Written | None = None,
     ) -> None:
         self._pipeline = pipeline
+        self._written = written
         self._sources = sources
         self._writer = writer
         self._plans = plans
@@ -95,7 +104,8 @@ class Commit:
             _ = self._result.dataframe
         final = self._writer.commit(record).resolve()
         record = anchored(record, final)
-        if in_background or record.output is None:
+        # Of a job that ran without us, nobody was given a DataFrame.
+        if in_background or (record.output is None and record.written is None):
             _leave_way(incomplete, final)
         return record, final
 
@@ -125,6 +135,7 @@ class Commit:
             front_end=pipeline.front_end,
             timings={"output handed over": self._handed_over, **result.timings},
             functions=tuple(map(_kept, python_functions(pipeline.graph))),
+            written=self._written,
         )
 
 

@@ -16,6 +16,7 @@ from predtrace.frontends.spark.as_of import AsOfRewriter
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, option
+from predtrace.frontends.spark.files_read import FilesRead
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.malformed import refuse_malformed
 from predtrace.frontends.spark.metadata import (
@@ -76,14 +77,18 @@ def read_pipeline(
 
 
 def read_plan(
-    session: SparkSession, analyzed: JavaObject, text: str | None = None
+    session: SparkSession,
+    analyzed: JavaObject,
+    text: str | None = None,
+    read: FilesRead | None = None,
 ) -> SparkPipeline:
     """Read an analyzed plan of a session without running it; `text` is the SQL it was made from.
 
+    `read` is what its executed scans read, if it ran before: these files are then its sources.
     Raises as `read_pipeline` does.
     """
     with as_active(session):
-        return _read(session, analyzed, text, _frame_of(session, analyzed))
+        return _read(session, analyzed, text, _frame_of(session, analyzed), read=read)
 
 
 def _frame_of(session: SparkSession, analyzed: JavaObject) -> DataFrame:
@@ -99,6 +104,7 @@ def _read(
     text: str | None,
     dataframe: DataFrame,
     functions: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    read: FilesRead | None = None,
 ) -> SparkPipeline:
     jvm = session._jvm
     normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
@@ -119,6 +125,7 @@ def _read(
         carrier=Carrier(session, settings, builder, functions),
         leaves=collect_leaves(plan),
         variables=Variables(jvm),
+        read=read,
     )
     result = translate(translation, translation.normalized(plan.handle))
     translation.leaves.check_all_taken()

@@ -28,7 +28,7 @@ def _scan_of_files(translation: Translation, prepared: Prepared) -> Translated:
     node = prepared.node
     attributes = node.expressions("output")
     leaf = translation.leaves.take_of(attributes)
-    relation = read_relation(node, leaf)
+    relation = read_relation(node, leaf, translation.read)
     _check_ids(translation, node, relation)
     names = [attribute.name for attribute in attributes]
     if HIDDEN in names and not is_hidden(node, names.index(HIDDEN)):

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from urllib.parse import unquote, urlparse
 
 from predtrace.errors import SourceError, UnsupportedOperatorError
@@ -17,6 +18,7 @@ from predtrace.frontends.spark.catalyst import (
     place,
     read_strings,
 )
+from predtrace.frontends.spark.files_read import FilesRead
 from predtrace.frontends.spark.leaves import Leaf
 from predtrace.frontends.spark.source_book import Relation
 from predtrace.frontends.spark.tree import Node
@@ -45,17 +47,34 @@ REFUSED_LEAVES = {
 """Refused leaves, with the reason and the way out."""
 
 
-def read_relation(node: Node, leaf: Leaf) -> Relation:
+def read_relation(node: Node, leaf: Leaf, read: FilesRead | None = None) -> Relation:
     """The files that a ``LogicalRelation`` or version-2 relation reads.
 
-    Raises UnsupportedOperatorError if it is not made of files of a known format.
+    With `read` these are the files that an executed scan read, else those that there are. Raises
+    UnsupportedOperatorError if it is not made of files of a known format, SourceError if its files
+    changed.
     """
-    if node.cls == "LogicalRelation":
-        return _version_1(node, leaf)
-    return _version_2(node, leaf)
+    version = _version_1 if node.cls == "LogicalRelation" else _version_2
+    relation, index = version(node, leaf)
+    chosen = None if read is None else read.paths(relation.roots)
+    several = len(relation.roots) > 1 and relation.partition_columns
+    if chosen is None or several:
+        roots = _roots(index, relation.roots, relation.partition_columns)
+        return replace(relation, roots=roots)
+    return _of_files(relation, chosen)
 
 
-def _version_1(node: Node, leaf: Leaf) -> Relation:
+def _of_files(relation: Relation, files: tuple[str, ...]) -> Relation:
+    """The relation of just these files; partition columns come from folders below its root."""
+    names = {name.lower() for name, _ in relation.options}
+    if files and relation.partition_columns and "basepath" not in names:
+        options = (*relation.options, ("basePath", relation.roots[0]))
+        return replace(relation, roots=files, options=tuple(sorted(options)))
+    return replace(relation, roots=files)
+
+
+def _version_1(node: Node, leaf: Leaf) -> tuple[Relation, JavaObject]:
+    """What a relation was asked to read, and Spark's list of its files."""
     relation = node.handle.relation()
     if class_name(relation) != "HadoopFsRelation":
         raise _refusal(node, f"a {class_name(relation)} is not made of files")
@@ -63,29 +82,31 @@ def _version_1(node: Node, leaf: Leaf) -> Relation:
     given = _canonical(relation.location().rootPaths())
     table = option(node.handle.catalogTable())
     named = _catalog_names(table) if table is not None else _view_names(leaf)
-    return Relation(
+    found = Relation(
         names=(*named, *_path_names(given)),
         format=_format(node, class_name(relation.fileFormat())),
-        roots=_roots(relation.location(), given, partition_columns),
+        roots=given,
         options=_options(relation.options()),
         partition_columns=partition_columns,
         declared=declared_facts(str(relation.schema().json())),
     )
+    return found, relation.location()
 
 
-def _version_2(node: Node, leaf: Leaf) -> Relation:
+def _version_2(node: Node, leaf: Leaf) -> tuple[Relation, JavaObject]:
     table = node.handle.table()
     file_format = _format(node, class_name(table))
     partition_columns = _field_names(table.fileIndex().partitionSchema())
     given = _canonical(table.fileIndex().rootPaths())
-    return Relation(
+    found = Relation(
         names=(*_view_names(leaf), *_path_names(given)),
         format=file_format,
-        roots=_roots(table.fileIndex(), given, partition_columns),
+        roots=given,
         options=tuple(sorted((str(k), str(v)) for k, v in node.handle.options().items())),
         partition_columns=partition_columns,
         declared=declared_facts(str(table.schema().json())),
     )
+    return found, table.fileIndex()
 
 
 def _format(node: Node, cls: str) -> str:

@@ -10,6 +10,7 @@ from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, origin_of, place
 from predtrace.frontends.spark.expressions import ExpressionReader
+from predtrace.frontends.spark.files_read import FilesRead
 from predtrace.frontends.spark.leaves import Leaves
 from predtrace.frontends.spark.normalize import Normalizer
 from predtrace.frontends.spark.source_book import SourceBook
@@ -79,6 +80,8 @@ class Translation:
     leaves: Leaves
     carrier: Carrier
     variables: Variables
+    read: FilesRead | None = None
+    """What the executed scans read, of a pipeline that ran without us."""
     book: SourceBook = field(default_factory=SourceBook)
     operators: list[Operator] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)

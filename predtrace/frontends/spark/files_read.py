@@ -1,0 +1,73 @@
+"""The files that the executed scans of a pipeline read, where it ran without us.
+
+A plan's own list of files is live: after a job has appended to a table that it read, it has the
+job's output, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from predtrace.errors import SourceError
+from predtrace.jobs.formats import lies_under
+
+
+class FileRead(NamedTuple):
+    """A file as it was when Spark listed it; `modified` is in milliseconds since 1970."""
+
+    path: str
+    size: int
+    modified: int
+
+
+class ScanRead(NamedTuple):
+    """An executed scan: the paths that it was asked for, and the files that it chose.
+
+    A `pruned` scan left files out by their partition.
+    """
+
+    roots: tuple[str, ...]
+    pruned: bool
+    files: tuple[FileRead, ...]
+
+
+class FilesRead:
+    """The executed scans of one job."""
+
+    def __init__(self, scans: Sequence[ScanRead]) -> None:
+        self._scans = scans
+
+    def paths(self, roots: Sequence[str]) -> tuple[str, ...] | None:
+        """The files that were read of the source at these paths; None if it was not scanned.
+
+        Files that were left out by their partition may be missing: the pipeline's own conditions
+        leave their rows out. Raises SourceError for a file that changed since, and if two scans
+        found the source in different states.
+        """
+        near = [
+            scan
+            for scan in self._scans
+            if all(any(lies_under(path, root) for root in roots) for path in scan.roots)
+        ]
+        whole = [s for s in near if set(s.roots) == set(roots) and not s.pruned]
+        if not near or any("://" in file.path for scan in near for file in scan.files):
+            return None
+        if len({frozenset(scan.files) for scan in whole}) > 1:
+            raise SourceError(
+                f"{', '.join(roots)} changed between two reads of the job: it read both states"
+            )
+        found = {file.path: file for scan in whole or near for file in scan.files}
+        for file in found.values():
+            _check(file)
+        return tuple(sorted(found))
+
+
+def _check(file: FileRead) -> None:
+    try:
+        status = os.stat(file.path)
+    except OSError as error:
+        raise SourceError(f"{file.path} is gone since the job read it") from error
+    if (status.st_size, status.st_mtime_ns // 1_000_000) != (file.size, file.modified):
+        raise SourceError(f"{file.path} was modified since the job read it")
