@@ -107,17 +107,21 @@ def _jobs_table(found: Sequence[JobSummary]) -> Table:
         "scans": "right",
         "query": "left",
     }
-    for name, justify in columns.items():
+    # Only of jobs that ran without us it is known where they wrote.
+    with_place = any(job.wrote for job in found)
+    for name, justify in (columns | ({"wrote": "left"} if with_place else {})).items():
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name == "job")
     for job in found:
-        if job.problem:
-            table.add_row(_text(job.id), "", "", "", "", "", Text(job.problem, style="red"))
-            continue
         created = job.created[:19].replace("T", " ")
+        place = (_text(job.wrote),) if with_place else ()
+        if job.problem:
+            problem = Text(printable(job.problem), style="red")
+            table.add_row(_text(job.id), created, "", "", "", "", problem, *place)
+            continue
         rows = "not kept" if job.rows is None else number(job.rows)
         sizes = (size(job.bytes), size(job.cached) if job.cached else "")
         cells = (job.id, created, rows, *sizes, str(job.scans), job.query)
-        table.add_row(*map(_text, cells))
+        table.add_row(*map(_text, cells), *place)
     return table
 
 

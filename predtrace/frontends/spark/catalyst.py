@@ -53,6 +53,11 @@ def read_strings(array: JavaObject) -> list[str]:
     return found
 
 
+def read_nested(array: JavaObject) -> Any:
+    """The lists in a Java array of arrays of strings, in one call."""
+    return _fetched(array, array)
+
+
 def _fetched(handle: JavaObject, value: JavaObject) -> Any:
     """The JSON that Jackson writes for a value in the JVM of `handle`."""
     jvm_json = _json_writer(handle._gateway_client)

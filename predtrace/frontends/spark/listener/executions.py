@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from predtrace.environment.sessions import classes_kept
-from predtrace.frontends.spark.catalyst import JavaObject, Jvm
+from predtrace.frontends.spark.catalyst import JavaObject, Jvm, read_nested, read_strings
 from predtrace.frontends.spark.files_read import FileRead, FilesRead, ScanRead
 from predtrace.jobs.settings import ANSI, CASE_SENSITIVE, EXCLUDED_RULES, SAVED, TIME_ZONE
 
@@ -43,7 +43,7 @@ class Execution:
 
     def files_read(self) -> FilesRead:
         """The files that its scans read."""
-        return FilesRead(tuple(_scan(rows) for rows in self._handle.scans()))
+        return FilesRead(tuple(_scan(rows) for rows in read_nested(self._handle.scans())))
 
     def session(self, context: SparkContext) -> SparkSession:
         """A session like the execution's, with the settings that were in force when it started.
@@ -57,7 +57,7 @@ class Execution:
         conf = found.sessionState().conf()
         now = dict(_pair(line, " -> ") for line in _lines(conf.getAllConfs().mkString("\0"), "\0"))
         general = _lines(original.sharedState().conf().toDebugString(), "\n")
-        then = dict(_pair(line, "=") for line in (*general, *self._handle.settings()))
+        then = dict(_pair(line, "=") for line in (*general, *read_strings(self._handle.settings())))
         for key in (TIME_ZONE, ANSI, CASE_SENSITIVE, EXCLUDED_RULES, *SAVED):
             if key not in then:
                 conf.unsetConf(key)
@@ -117,7 +117,7 @@ class Listener:
         self._spark.removeSparkListener(self._sink)
 
 
-def _scan(rows: JavaObject) -> ScanRead:
+def _scan(rows: list[list[str]]) -> ScanRead:
     roots, (pruned,), *files = rows
     return ScanRead(
         roots=tuple(map(_local, roots)),
