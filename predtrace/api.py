@@ -195,9 +195,7 @@ class Trace:
                     sources = [with_fingerprints(source, FULL) for source in sources]
                 traced = self if keep == NONE else self._settled(aggregates)
                 plans = [traced.plan(reading) for reading in _readings(aggregates)]
-                return traced._run(
-                    writer, plans, keep, keep_output, sources, rows_limit, written
-                )
+                return traced._run(writer, plans, keep, keep_output, sources, rows_limit, written)
         except BaseException:
             writer.abort()
             raise
