@@ -26,8 +26,8 @@ from tests.sqltruth.syntax import (
 )
 
 Path = tuple[int, ...]
-ROWS = ("rows", "range")
-"""The tables of VALUES and of ``range``; answers number them."""
+ROWS = ("rows", "range(")
+"""How the tables of VALUES and of ``range`` begin; answers number them."""
 
 
 class Place(NamedTuple):
@@ -46,12 +46,13 @@ def scans(statement: Statement) -> list[Place]:
     counts: Counter[str] = Counter()
     places = []
     for place in found:
-        if place.table in ROWS:
-            # Those of a CTE are one table, which every reference reads.
-            rows = (place.path[-1], place.table)
+        kind = next((kind for kind in ROWS if place.table.startswith(kind)), None)
+        if kind is not None:
+            # Those of a CTE are one table, which every reference reads; equal ranges, too.
+            rows = (place.path[-1] if kind == "rows" else 0, place.table)
             if rows not in names:
-                counts[place.table] += 1
-                names[rows] = f"{place.table} {counts[place.table]}"
+                counts[kind] += 1
+                names[rows] = f"{kind.rstrip('(')} {counts[kind]}"
             place = place._replace(table=names[rows])
         places.append(place)
     return places
@@ -107,7 +108,8 @@ def _item(item: Item, above: reads.Reads, path: Path, read: bool) -> Iterator[Pl
         case Table(relation, name, alias):
             yield Place((*path, relation), name, alias, read)
         case Values(relation=relation, text=rows):
-            yield Place((*path, relation), ROWS[rows.startswith("range")], None, read)
+            table = rows if rows.startswith("range") else "rows"
+            yield Place((*path, relation), table, None, read)
         case Derived(relation=relation) | Pivot(relation=relation) | Unpivot(relation=relation):
             needed = reads.asked_of(item, above)
             yield from _query(item.query, needed, (*path, relation), read)

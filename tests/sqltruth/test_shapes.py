@@ -131,6 +131,9 @@ def shapes() -> Iterator[tuple[str, Query]]:
     yield "window in a correlated subquery", select(A, source=R, where=(Exists(found),))
     beside = Join("LEFT JOIN", R, Derived(31, found, "d", 2, lateral=True), eq(ODD, ODD))
     yield "window in a lateral join", select(A, Ref(31, 1, LONG, "d.k1"), source=beside)
+    again = table(5, "s")
+    both = Join("JOIN", beside, again, eq(A, col(again, "a")))
+    yield "lateral join between two scans", select(A, Ref(31, 0, LONG, "d.k0"), source=both)
     yield "IN as a value", select(InQuery((A,), inner), ODD, source=R)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from predtrace.errors import UnsupportedOperatorError
 from predtrace.frontends.spark.catalyst import option
-from predtrace.frontends.spark.tree import Node
+from predtrace.frontends.spark.tree import LATERAL, Node
 
 _WRAPPERS = ("SubqueryAlias", "View")
 _REFERENCES = ("CTERelationRef", "UnionLoopRef")
@@ -105,8 +105,11 @@ def _visit_from(node: Node, leaves: Leaves, subqueries: list[Node]) -> None:
             _visit_from(child, leaves, subqueries)
         else:  # a branch of a set operation
             _visit_block(child, leaves)
-    for root in node.all_expressions():
-        subqueries.extend(expr for expr in root.walk() if expr.is_subquery)
+    for expr in (expr for root in node.all_expressions() for expr in root.walk()):
+        if expr.cls == LATERAL:
+            _visit_block(expr.subplan(), leaves)
+        elif expr.is_subquery:
+            subqueries.append(expr)
 
 
 def _visit_wrapped(node: Node, leaves: Leaves) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items
 from predtrace.frontends.spark.registry import DROPPED, KEEPS_COLUMNS
-from predtrace.frontends.spark.tree import Node, read_tree
+from predtrace.frontends.spark.tree import LATERAL, Node, read_tree
 
 Ids = frozenset[int]
 
@@ -72,7 +72,7 @@ class _Pruned:
         for node in self._order:
             reads = self._reads[node] = _read_by(node, self._needs[node], builder)
             self._subqueries[node] = {
-                expr: _Pruned(expr.subplan(), _needed_of(expr), builder)
+                expr: _Pruned(expr.subplan(), _needed_of(expr, self._needs[node], reads), builder)
                 for root in reads.expressions
                 for expr in root.walk()
                 if expr.is_subquery
@@ -196,8 +196,14 @@ def _needed_below(node: Node, needed: Ids | None, reads: _Reads) -> Sequence[Ids
     return [None for _ in node.children]
 
 
-def _needed_of(subquery: Node) -> Ids | None:
-    """The ids that are read of a subquery's output: for EXISTS (SELECT …), none."""
+def _needed_of(subquery: Node, needed: Ids | None, reads: _Reads) -> Ids | None:
+    """The ids that are read of a subquery's output: for EXISTS (SELECT …), none.
+
+    Of a lateral join's subquery, those `needed` of the join's output, and read by its condition.
+    """
+    if subquery.cls == LATERAL:
+        others = (expr for expr in reads.expressions if expr is not subquery)
+        return None if needed is None else needed | _ids_in(others)
     selects = subquery.cls == "Exists" and subquery.subplan().cls in _LISTS
     return frozenset() if selects else None
 

@@ -30,7 +30,7 @@ BECOMES: dict[str, str] = {
     **DROPPED,
 }
 """The operator that a node class becomes, for the coverage table."""
-KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit"}
+KEEPS_COLUMNS: set[str] = {*LIMITS, "LocalLimit", "LateralJoin"}
 """Node classes that pass columns on with their ids, and read only columns in their expressions."""
 
 

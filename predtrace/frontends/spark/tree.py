@@ -9,6 +9,9 @@ from typing import Any
 
 from predtrace.frontends.spark.catalyst import JavaObject, read_json
 
+LATERAL = "LateralSubquery"
+"""The class of a lateral join's subquery: a FROM item that is an expression of the join."""
+
 
 @dataclass(eq=False)
 class Node:
