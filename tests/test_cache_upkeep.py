@@ -289,7 +289,9 @@ Frames = Callable[["SparkSession", Path], Any]
 def _partitioned(spark: SparkSession, place: Path) -> Any:
     """By a type that DuckDB does not read from the names of folders."""
     for number in range(2):
-        frame = spark.range(number * 6, number * 6 + 6).selectExpr("id AS rid", "id % 2 AS g")
+        frame = spark.range(number * 6, number * 6 + 6).selectExpr(
+            "id AS rid", "IF(id > 5, 1, 0) AS g"
+        )
         frame.write.parquet(str(place / f"at=2024-01-0{number + 1} 00%3A00%3A00"))
     return spark.read.schema("rid bigint, g bigint, at timestamp").parquet(str(place))
 
@@ -297,22 +299,22 @@ def _partitioned(spark: SparkSession, place: Path) -> Any:
 def _with_files(spark: SparkSession, place: Path) -> Any:
     from pyspark.sql import functions as f
 
-    spark.range(12).selectExpr("id AS rid", "id % 2 AS g").write.parquet(str(place))
+    spark.range(12).selectExpr("id AS rid", "IF(id > 5, 1, 0) AS g").write.parquet(str(place))
     frame = spark.read.parquet(str(place))
     return frame.where(f.input_file_name().contains("part")).where("_metadata.row_index >= 0")
 
 
 def _plain(spark: SparkSession, place: Path) -> Any:
-    spark.range(12).selectExpr("id AS rid", "id % 2 AS g").write.parquet(str(place))
+    spark.range(12).selectExpr("id AS rid", "IF(id > 5, 1, 0) AS g").write.parquet(str(place))
     return spark.read.parquet(str(place))
 
 
 def _range(spark: SparkSession, place: Path) -> Any:
-    return spark.range(12).selectExpr("id AS rid", "id % 2 AS g")
+    return spark.range(12).selectExpr("id AS rid", "IF(id > 5, 1, 0) AS g")
 
 
 def _brought(spark: SparkSession, place: Path) -> Any:
-    return spark.createDataFrame([(i, i % 2) for i in range(12)], "rid bigint, g bigint")
+    return spark.createDataFrame([(i, int(i > 5)) for i in range(12)], "rid bigint, g bigint")
 
 
 @pytest.mark.parametrize("make", [_plain, _partitioned, _with_files, _range, _brought])
@@ -333,7 +335,33 @@ def test_row_ids_by_index_need_no_spark(
     assert keys == {(row["file"], row["row"]) for row in by_engine}
     assert len(keys) == 6
     values = next(column for column in ("rid", "id") if column in answer[name].columns)
-    assert {one % 2 for one in answer[name].to_arrow([values]).column(0).to_pylist()} == {1}
+    assert sorted(answer[name].to_arrow([values]).column(0).to_pylist()) == list(range(6, 12))
+
+
+_ASKED = """
+import sys, predtrace
+for job in sys.argv[2:]:
+    answer = predtrace.open_job(sys.argv[1], job).lineage({"g": 1}, mode=sys.argv[0])
+    (scan,) = answer.scans
+    counts = (scan.count(), len(scan.row_ids()), len(scan.to_arrow()))
+    print(answer.engine, *counts, "pyspark" in sys.modules)
+"""
+
+
+def test_later_questions_load_no_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """In another process: from an index, and from what is cached."""
+    jobs = []
+    for make in (_plain, _partitioned, _with_files, _range, _brought):
+        frame = make(spark, tmp_path / make.__name__)
+        job = predtrace.trace(frame.groupBy("g").count()).run(tmp_path / "store")
+        assert job.lineage({"g": 1}).engine == "duckdb"
+        job.build_index()
+        jobs.append(job.id)
+    for mode, engine in (("indexed", "index"), ("replayed", "duckdb")):
+        script = _ASKED.replace("sys.argv[0]", repr(mode))
+        command = [sys.executable, "-c", script, str(tmp_path / "store"), *jobs]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == [f"{engine} 6 6 6 False"] * len(jobs)
 
 
 def test_an_index_beside_a_text(
