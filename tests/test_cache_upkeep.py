@@ -42,9 +42,9 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     write = caching.write_source
 
-    def counted(*args: Any) -> None:
+    def counted(*args: Any) -> int:
         done.append(args[2].name)
-        write(*args)
+        return write(*args)
 
     monkeypatch.setattr(caching, "write_source", counted)
     return done
@@ -153,9 +153,9 @@ def test_a_source_that_changes_while_it_is_read(
 ) -> None:
     write = caching.write_source
 
-    def changing(*args: Any) -> None:
+    def changing(*args: Any) -> int:
         (tmp_path / "t.csv").write_text("0,b\n")
-        write(*args)
+        return write(*args)
 
     monkeypatch.setattr(caching, "write_source", changing)
     with pytest.raises(SourceError, match="t changed since the job ran"):
@@ -198,6 +198,21 @@ def test_a_store_that_cannot_be_written(job: JobHandle, monkeypatch: pytest.Monk
     monkeypatch.setattr(source_cache, "sole_writer", refused)
     notes = rids(job, "spark")
     assert "not cached, since the job's folder cannot be written (Read-only file" in notes[-2]
+    assert cached(job) == []
+
+
+def test_rows_that_do_not_arrive(job: JobHandle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where another machine writes to a disk of its own."""
+    write = caching.write_source
+
+    def losing(*args: Any) -> int:
+        rows = write(*args)
+        lost = sorted(args[-1].glob("*.parquet"))[-1]
+        lost.rename(lost.with_suffix(".lost"))
+        return rows
+
+    monkeypatch.setattr(caching, "write_source", losing)
+    assert any("of 3 rows arrived there" in note for note in rids(job, "spark"))
     assert cached(job) == []
 
 

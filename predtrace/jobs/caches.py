@@ -98,9 +98,17 @@ def folder_name(source: Source) -> str:
     return f"{_PREFIX}{hashlib.sha256(state).hexdigest()[:16]}"
 
 
-def enter(folder: Path, name: str, columns: Collection[Column], numbered: bool) -> None:
-    """Write the record of the files just written into the folder `name` of `folder`."""
+def enter(
+    folder: Path, name: str, columns: Collection[Column], *, rows: int, numbered: bool
+) -> None:
+    """Write the record of the files just written into the folder `name` of `folder`.
+
+    Raises StoreError unless all `rows` are there: tasks on other machines may have written to disks
+    of their own.
+    """
     stored = stored_result(folder, name, ())
+    if stored.rows != rows or not stored.files:
+        raise StoreError(f"only {stored.rows} of {rows} rows arrived there; is it a shared disk?")
     record = CachedSource(
         columns=tuple(column.name for column in columns),
         rows=stored.rows,
@@ -108,8 +116,6 @@ def enter(folder: Path, name: str, columns: Collection[Column], numbered: bool) 
         numbered=numbered,
         files=stored.files,
     )
-    if not record.files:
-        raise StoreError(f"{folder / name} has no files")
     write_whole(folder / name / _RECORD, _ENVELOPE.seal(msgspec.json.encode(record)))
 
 

@@ -114,8 +114,9 @@ class SourceCache:
         session = spark()
         try:
             with folder_made_whole(place) as draft, unchanged([source]):
-                write_source(session, self._job.settings, source, columns, draft)
-                enter(self._folder, draft.name, columns, source.has_row_numbers)
+                rows = write_source(session, self._job.settings, source, columns, draft)
+                numbered = source.has_row_numbers
+                enter(self._folder, draft.name, columns, rows=rows, numbered=numbered)
         except OSError as error:
             # Where there are no locks, another process may have been first.
             if not place.exists():

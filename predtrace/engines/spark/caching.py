@@ -27,12 +27,13 @@ def write_source(
     source: Source,
     columns: Sequence[Column],
     folder: Path,
-) -> None:
+) -> int:
     """Read the columns of a source once, and write them as Parquet files into a new folder.
 
     They have their physical names. Rows that have numbers get ``file`` (a plain local path) and
-    ``row``. Raises EngineError if Spark cannot read or write them.
+    ``row``. Returns how many rows Spark read. Raises EngineError if it cannot read or write them.
     """
+    from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
     nothing = Targets(target_table([], []), (), False)
@@ -42,7 +43,10 @@ def write_source(
         taken = [_stored(column) for column in columns]
         if source.has_row_numbers:
             taken += [_local_path(f.col(FILE)).alias(FILE), f.col(ROW)]
-        frame.select(*taken).write.options(**_OPTIONS).parquet(address(str(folder)))
+        read = Observation()
+        rows = frame.select(*taken).observe(read, f.count(f.lit(1)).alias(ROW))
+        rows.write.options(**_OPTIONS).parquet(address(str(folder)))
+        return int(read.get[ROW])
 
 
 def _stored(column: Column) -> Any:
