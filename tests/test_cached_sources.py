@@ -397,3 +397,17 @@ def test_padded_columns_of_tables(session: SparkSession, tmp_path: Path) -> None
     assert rids({"c": "ab  ", "v": "ab"}) == {0}
     assert rids({"c": "ab  ", "v": "ab "}) == {1}
     assert rids({"v": None}) == {2}
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "orc"])
+@pytest.mark.parametrize("form", ["no file", "an empty file"])
+def test_empty_sources(session: SparkSession, tmp_path: Path, kind: str, form: str) -> None:
+    place = tmp_path / "t"
+    place.mkdir()
+    if form == "an empty file" and kind == "orc":
+        session.sql("SELECT 1 AS rid WHERE false").write.mode("append").orc(str(place))
+    elif form == "an empty file":
+        (place / "one").write_text("")
+    frame = session.read.schema("rid int").format(kind).load(str(place))
+    job = predtrace.trace(frame.selectExpr("count(*) AS n")).run(tmp_path / "store")
+    assert ask(job, {"n": 0}) == []
