@@ -31,9 +31,14 @@ class Progress:
         from rich.console import Console
         from rich.text import Text
 
-        started = time.perf_counter()
-        with Console(stderr=True).status(Text(f"{printable(name)} …")):
+        with Console(stderr=True).status(Text(f"{printable(name)} …")), self.timed(name):
             yield
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Time a step without showing it; several may run at the same time."""
+        started = time.perf_counter()
+        yield
         self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
 
 

@@ -12,6 +12,7 @@ from predtrace.errors import TargetError
 from predtrace.text.printable import one_line
 
 if TYPE_CHECKING:
+    from predtrace.lineage.rows import ScanRows
     from predtrace.report.answers import ScanReport
 
 
@@ -43,16 +44,22 @@ def answer(
         )
         target_rows = found.target_rows
     shown = _columns_by_scan(found.scans, columns)
-    scans: list[ScanReport] = []
     names = [scan.name for scan in found.scans]
     labels = [scan_label(scan.name, scan.occurrence, names) for scan in found.scans]
     folders = folder_names(labels)
-    for scan, name, folder in zip(found.scans, labels, folders, strict=True):
-        with progress.step(name):
-            if style != "parquet":
-                scans.append(evaluate_scan(scan, name, limit, shown[scan.node]))
+    places = {scan.node: place for place, scan in enumerate(found.scans)}
+
+    def read(scan: ScanRows) -> ScanReport | None:
+        place = places[scan.node]
+        with progress.timed(labels[place]):
             if out is not None:
-                scan.write_parquet(str(out / folder))
+                scan.write_parquet(str(out / folders[place]))
+            if style == "parquet":
+                return None
+            return evaluate_scan(scan, labels[place], limit, shown[scan.node])
+
+    with progress.step("read the sources"):
+        scans = [report for report in found.each(read) if report is not None]
     if style == "parquet":
         console = new_console()
         console.print(f"The lineage rows are in {out}, a folder a scan", markup=False)

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,9 @@ class LineageStandIn:
     scans = (ScanStandIn(),)
     missing = (1,)
     notes = ("spark was not used",)
+
+    def each(self, read: Callable[[ScanStandIn], Any]) -> list[Any]:
+        return [read(scan) for scan in self.scans]
 
 
 class JobStandIn:
