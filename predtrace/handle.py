@@ -14,6 +14,7 @@ from predtrace.errors import PredTraceError
 from predtrace.frontends.installed import named_front_end
 from predtrace.jobs.boundary import of_record
 from predtrace.jobs.caches import cached_bytes, drop
+from predtrace.jobs.function_results import remember
 from predtrace.jobs.model import Job, StoredResult
 from predtrace.jobs.results import check_stored
 from predtrace.jobs.store import read_record, record_version
@@ -82,6 +83,7 @@ class JobHandle:
         version = record_version(self.folder)
         if version != self._version:
             self._record, self._version = read_record(self.folder), version
+        remember(self._record, self.folder)
         return self._record
 
     @property

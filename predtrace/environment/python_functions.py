@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
+from predtrace.environment.function_modules import modules_digest
 from predtrace.environment.function_texts import is_of_library, text_of
 from predtrace.errors import PredTraceError
 from symbolic.functions import PythonFunction
@@ -25,11 +26,12 @@ Function = Callable[..., Any]
 
 class Live(NamedTuple):
     """A function of this process, its result type as PySpark has it, and its digest when it was
-    shown."""
+    shown; with the digest then of the modules that its bytes name."""
 
     function: Function
     returns: Any
     shown: str = ""
+    modules: str = ""
 
 
 _live: dict[str, Live] = {}
@@ -46,10 +48,13 @@ def known(wanted: PythonFunction) -> Live | None:
     Raises PredTraceError if it would give other results now, since something that it uses changed.
     """
     found = _live.get(wanted.digest)
-    if found is not None and found.shown not in _digests(found.function, found.returns):
+    if found is None:
+        return None
+    data = _pickled(found)
+    if found.shown not in _digests(data) or found.modules != modules_digest(data):
         raise PredTraceError(
             f"the function {wanted.name} changed since the pipeline was read: a value that it "
-            "uses is another one now; run the pipeline again"
+            "uses, or a module that it is in, is another one now; run the pipeline again"
         )
     return found
 
@@ -66,10 +71,13 @@ def find(wanted: Iterable[PythonFunction], given: Mapping[str, Function]) -> Non
             _first(function, _in_sight(function.name))
 
 
-def enter(wanted: PythonFunction, given: Any, signature: str = "") -> None:
+def enter(
+    wanted: PythonFunction, given: Any, signature: str = "", modules: str | None = None
+) -> None:
     """Take a function that the user gives for the pipeline's.
 
-    It may have other bytes than in the plan if it has the `signature` that the job kept: the same
+    The job may have kept the digest of the `modules` that its bytes name. It may have other bytes
+    than in the plan, or other modules, if it has the `signature` that the job kept: the same
     function, loaded from another place. Raises PredTraceError if it is another one.
     """
     if not callable(given):
@@ -77,7 +85,7 @@ def enter(wanted: PythonFunction, given: Any, signature: str = "") -> None:
             f"functions[{wanted.name!r}] is the function {wanted.name}, not a value of type "
             f"{type(given).__name__}"
         )
-    if _first(wanted, (given,)):
+    if _first(wanted, (given,), modules):
         return
     live = _live_of(given, wanted)
     same_type = live.returns == _live_of(live.function, wanted).returns
@@ -86,8 +94,9 @@ def enter(wanted: PythonFunction, given: Any, signature: str = "") -> None:
             f"functions[{wanted.name!r}] is not the function {wanted.name} that the pipeline ran: "
             "its code, a value that it uses, or its result type changed"
         )
-    shown, *_ = _digests(live.function, live.returns) or ("",)
-    _live[wanted.digest] = live._replace(shown=shown)
+    data = _pickled(live)
+    shown, *_ = _digests(data) or ("",)
+    _live[wanted.digest] = live._replace(shown=shown, modules=modules_digest(data))
 
 
 def missing(name: str) -> str:
@@ -103,16 +112,19 @@ def forget() -> None:
     _live.clear()
 
 
-def _first(wanted: PythonFunction, candidates: Iterable[Any]) -> bool:
-    """Whether one of the candidates is the function; it is then known."""
+def _first(wanted: PythonFunction, candidates: Iterable[Any], modules: str | None = None) -> bool:
+    """Whether one of the candidates is the function, with these modules; it is then known."""
     tried: set[int] = set()
     for candidate in candidates:
         live = _live_of(candidate, wanted)
         if id(live.function) not in tried:
             tried.add(id(live.function))
-            if wanted.digest in _digests(live.function, live.returns):
-                _live[wanted.digest] = live._replace(shown=wanted.digest)
-                return True
+            data = _pickled(live)
+            if wanted.digest in _digests(data):
+                named = modules_digest(data)
+                if modules in (None, named):
+                    _live[wanted.digest] = live._replace(shown=wanted.digest, modules=named)
+                    return True
     return False
 
 
@@ -139,19 +151,25 @@ def _is_wrapped(value: Any) -> bool:
     return "func" in attributes and "evalType" in attributes
 
 
-def _digests(function: Function, returns: Any) -> Collection[str]:
-    """The digests under which plans may know a function: by its bytes, or by those in a
-    broadcast."""
+def _pickled(live: Live) -> bytes:
+    """The bytes to which PySpark pickles a function; none for what cannot be pickled."""
     from pyspark import cloudpickle
     from pyspark.serializers import pickle_protocol
 
     try:
         # As PySpark's serializer does, which prints what does not work.
-        data = cloudpickle.dumps((function, returns), pickle_protocol)
+        return bytes(cloudpickle.dumps((live.function, live.returns), pickle_protocol))
     except Exception:
         # Whatever the object's own code raises: it cannot be a function of a pipeline.
-        return ()
-    return digest(data), digest(pickle.dumps(data, pickle_protocol))
+        return b""
+
+
+def _digests(data: bytes) -> Collection[str]:
+    """The digests under which plans may know a function: by its bytes, or by those in a
+    broadcast."""
+    from pyspark.serializers import pickle_protocol
+
+    return (digest(data), digest(pickle.dumps(data, pickle_protocol))) if data else ()
 
 
 def _in_sight(name: str) -> Iterator[Any]:

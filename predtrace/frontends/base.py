@@ -7,7 +7,7 @@ Every member is required: there are no defaults.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,11 +17,13 @@ from predtrace.vocabulary import INLINE, ROWS_LIMIT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from predtrace.jobs.function_results import Typed
     from predtrace.jobs.model import EngineSettings, Job, Source, StoredResult
     from pushdown.graph import OperatorGraph
     from pushdown.operators import Origin
     from pushdown.topk import NumberCut
     from symbolic.expr import Column
+    from symbolic.functions import PythonFunction
 
 
 class FrontEnd(ABC):
@@ -77,6 +79,8 @@ class Pipeline(ABC):
     `front_end` names the front end that read it; `query` is its text, for people. A pipeline is
     `time_dependent` if it reads the date or time: another run would give other values. The
     sources `unrepeatable` (by name) are made when they are read, and need not be the same again.
+    `functions_read` are the user's Python functions whose source says what they compute: the graph
+    has that in place of their calls.
     """
 
     front_end: str
@@ -86,6 +90,7 @@ class Pipeline(ABC):
     query: str
     time_dependent: bool
     unrepeatable: tuple[str, ...]
+    functions_read: tuple[PythonFunction, ...]
 
     @property
     @abstractmethod
@@ -175,3 +180,10 @@ class RunResult(ABC):
     @abstractmethod
     def finish(self) -> None:
         """Store the cuts that a ``late`` run left for afterwards."""
+
+    @abstractmethod
+    def keep_functions(self, functions: Iterable[PythonFunction]) -> Mapping[Typed, StoredResult]:
+        """Store what the user's Python functions gave in the run, by their arguments.
+
+        Those are left out of which some results cannot be stored.
+        """

@@ -204,6 +204,7 @@ def _check_folders(job: Job) -> None:
     results: list[StoredResult] = [stored.result for stored in job.intermediates]
     if job.output is not None:
         results.append(job.output)
+    results += [result for function in job.functions for result in function.results]
     for result in results:
         if _leads_out(result.folder):
             raise Malformed(f"the folder {result.folder!r} is not inside the job's folder")

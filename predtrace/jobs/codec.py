@@ -13,6 +13,7 @@ bytes of `body`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
@@ -95,6 +96,14 @@ def encode_job(job: Job) -> bytes:
     return ENVELOPE.seal(body)
 
 
+def with_calls(job: Job, replaced: Callable[[Call], Call]) -> Job:
+    """The job with other calls in its operators and plans."""
+    writer = NodeWriter()
+    record = encode_struct(job, writer.add)
+    body = msgspec.json.decode(msgspec.json.encode({"nodes": writer.nodes, "job": record}))
+    return _decode_body(body, replaced)
+
+
 def decode_job(data: bytes, where: str) -> Job:
     """The job that `encode_job` wrote.
 
@@ -114,7 +123,7 @@ def decode_job(data: bytes, where: str) -> Job:
     return job
 
 
-def _decode_body(body: Any) -> Job:
+def _decode_body(body: Any, replaced: Callable[[Call], Call] = lambda call: call) -> Job:
     if not (isinstance(body, dict) and isinstance(body.get("nodes"), list) and "job" in body):
         raise Malformed("nodes and job expected")
     nodes: list[msgspec.Struct] = []
@@ -130,7 +139,7 @@ def _decode_body(body: Any) -> Job:
             node = decode_struct(record, _NODE_CLASSES, get)
         except Malformed as error:
             raise Malformed(f"node {number}: {error}") from error
-        nodes.append(node)
+        nodes.append(replaced(node) if isinstance(node, Call) else node)
         if isinstance(node, Call) and (problem := function_problem(node.function)):
             raise Malformed(f"node {number}: {problem}")
     job = decode_struct(body["job"], (Job,), get)

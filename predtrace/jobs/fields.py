@@ -30,12 +30,14 @@ _ADDED_LATER = {
     "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
     "Job": frozenset({"front_end", "written"}),
+    "KeptFunction": frozenset({"id", "modules", "results"}),
 }
 """Fields that files of older schemas lack, by class; they then have their defaults."""
 _SAID_IF_ANY = {
     "ScanLineage": frozenset({"also"}),
     "Intermediate": frozenset({"also"}),
     "Job": frozenset({"written"}),
+    "KeptFunction": frozenset({"results"}),
 }
 """Fields that are left out where they are empty: such files are what older versions read."""
 AddNode = Callable[[msgspec.Struct], int]

@@ -159,16 +159,21 @@ class KeptConstant(msgspec.Struct, frozen=True, kw_only=True):
 class KeptFunction(msgspec.Struct, frozen=True, kw_only=True):
     """A Python function of the user that the pipeline calls, as far as it is known.
 
-    `digest` is that of its bytes in the plan. `source` is its text; `constants` are values
-    that it uses; functions with one `signature` are the same. They are empty if
-    the function was not at hand, or if it uses what has no text.
+    `digest` is that of its bytes in the plan, `id` its id in calls; `modules` is the digest of the
+    user's modules that the bytes name. `source` is its text; `constants` are values that it uses;
+    functions with one `signature` are the same. `results` has what it gave in the run, by its
+    arguments, with a table for each list of their types; calls are then looked up there. Texts are
+    empty if the function was not at hand, or if it uses what has no text.
     """
 
     name: str
     digest: str
+    id: str = ""
     source: str = ""
     constants: tuple[KeptConstant, ...] = ()
     signature: str = ""
+    modules: str | None = None
+    results: tuple[StoredResult, ...] = ()
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,42 +25,59 @@ from predtrace.engines.base import (
 from predtrace.environment.python_functions import enter, known, missing
 from predtrace.errors import EngineError, PredTraceError
 from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.function_results import are_kept
 from predtrace.jobs.model import Job
 from predtrace.vocabulary import SUPERSET
 from pushdown.calls import called, python_functions
 from pushdown.graph import OperatorGraph
 from symbolic.expr import Expr, conjunction, conjuncts
-from symbolic.functions import PythonFunction
+from symbolic.functions import PythonFunction, python_function
 
 Requests = dict[int, ScanRequest]
 _LOOKED_UP = (StoredBinding, ReplayedBinding, RefinedBinding)
 
 
 def give(job: Job, functions: Mapping[str, Callable[..., Any]]) -> None:
-    """Take functions, by name, for those that the job calls.
+    """Take functions, by name, for those that the job calls, whether they are needed or not.
 
     Raises PredTraceError for a name that it does not call, and for a function that changed.
     """
     if not functions:
         return
-    wanted = python_functions(OperatorGraph(job.graph, job.root))
+    wanted = _called_by(job)
     names = sorted({function.name for function in wanted})
     for name in functions:
         if name not in names:
             calls = f"it calls {', '.join(names)}" if names else "it calls none"
             raise PredTraceError(f"job {job.id} calls no Python function {name!r}; {calls}")
-    signatures = {kept.digest: kept.signature for kept in job.functions}
+    kept = {each.digest: (each.signature, each.modules or "") for each in job.functions}
     for function in wanted:
         if function.name in functions:
-            enter(function, functions[function.name], signatures.get(function.digest, ""))
+            signature, modules = kept.get(function.digest, ("", ""))
+            enter(function, functions[function.name], signature, modules)
+
+
+def _called_by(job: Job) -> tuple[PythonFunction, ...]:
+    """The Python functions of the pipeline, also those whose results or meaning the job has."""
+    kept = (python_function(function.id) for function in job.functions if function.id)
+    found = (*kept, *python_functions(OperatorGraph(job.graph, job.root)))
+    by_digest: dict[str, PythonFunction] = {}
+    for function in found:
+        if function is not None:
+            by_digest.setdefault(function.digest, function)
+    return tuple(by_digest.values())
 
 
 def absent(exprs: Iterable[Expr]) -> frozenset[PythonFunction]:
     """The functions that the expressions call and that this process does not have.
 
+    A function whose results the job kept is not needed.
+
     Raises PredTraceError for a function that changed.
     """
-    return frozenset(function for function in called(exprs) if known(function) is None)
+    return frozenset(
+        function for function in called(exprs) if not are_kept(function) and known(function) is None
+    )
 
 
 def is_complete(job: Job) -> bool:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from predtrace.environment.function_texts import FunctionText, text_of
 from predtrace.environment.python_functions import known
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.errors import StoreError
 from predtrace.inference.plan import LineagePlan
+from predtrace.jobs.codec import with_calls
+from predtrace.jobs.function_results import Typed, name_of, typed
 from predtrace.jobs.kept import anchored
 from predtrace.jobs.model import (
     Job,
@@ -22,12 +27,14 @@ from predtrace.jobs.model import (
     Source,
     StoredIntermediate,
     Written,
+    StoredResult,
 )
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
 from predtrace.maintenance.compaction import compacted, sweep
-from predtrace.vocabulary import LATE
+from predtrace.vocabulary import LATE, NONE
 from pushdown.calls import python_functions
+from symbolic.expr import Call
 from symbolic.functions import PythonFunction
 
 if TYPE_CHECKING:
@@ -56,6 +63,8 @@ class Commit:
         self._keep = keep
         self._result = result
         self._handed_over = time.perf_counter() - started
+        self._functions = python_functions(pipeline.graph)
+        self._results: Mapping[Typed, StoredResult] = {}
         self._done: tuple[Job, Path] | None = None
         self._error: BaseException | None = None
         # Not a daemon: the process does not end before the job is stored.
@@ -94,8 +103,12 @@ class Commit:
         read = [source for source in self._sources if source.is_there]
         with unchanged(read, SINCE_READ, after=False):
             self._result.finish()
+            if self._functions and self._keep != NONE:
+                self._results = self._result.keep_functions(self._functions)
         incomplete = self._writer.folder.resolve()
         record = self._record()
+        if self._results:
+            record = with_calls(record, self._looked_up)
         if self._keep == LATE:
             given, record = record, compacted(record, incomplete)
             sweep(incomplete, given, record)
@@ -108,6 +121,18 @@ class Commit:
         if in_background or (record.output is None and record.written is None):
             _leave_way(incomplete, final)
         return record, final
+
+    def _results_of(self, function: PythonFunction) -> tuple[StoredResult, ...]:
+        return tuple(found for each, found in self._results.items() if each.function == function)
+
+    def _looked_up(self, call: Call) -> Call:
+        """The call, of a function that looks its results up if they were stored."""
+        found = typed(call)
+        result = found and self._results.get(found)
+        if found is None or result is None:
+            return call
+        kept = msgspec.structs.replace(found.function, kept=name_of(result))
+        return msgspec.structs.replace(call, function=kept.id)
 
     def _record(self) -> Job:
         pipeline, result = self._pipeline, self._result
@@ -134,21 +159,27 @@ class Commit:
             output=result.output,
             front_end=pipeline.front_end,
             timings={"output handed over": self._handed_over, **result.timings},
-            functions=tuple(map(_kept, python_functions(pipeline.graph))),
             written=self._written,
+            functions=tuple(
+                _kept(each, self._results_of(each))
+                for each in dict.fromkeys((*self._functions, *pipeline.functions_read))
+            ),
         )
 
 
-def _kept(function: PythonFunction) -> KeptFunction:
+def _kept(function: PythonFunction, results: tuple[StoredResult, ...]) -> KeptFunction:
     """What the job keeps of a function, as far as it is at hand."""
     live = known(function)
     text = FunctionText("", (), "") if live is None else text_of(live.function)
     return KeptFunction(
         name=function.name,
         digest=function.digest,
+        id=function.id,
         source=text.source,
         constants=tuple(KeptConstant(name=name, text=value) for name, value in text.constants),
         signature=text.signature,
+        modules=None if live is None else live.modules,
+        results=results,
     )
 
 

@@ -15,12 +15,13 @@ KEY = "python"
 """Under this key the tables of engines say what becomes of Python functions."""
 
 
-class PythonFunction(Described, frozen=True, forbid_unknown_fields=True):
+class PythonFunction(Described, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A function of a user; `digest` is the SHA-256 of its bytes in the plan, in hexadecimal.
 
     `kind` is how the engine calls it (PySpark's number of the evaluation type), `returns` its
     result type as Spark's JSON. `arguments` has a name for each argument, empty for those given by
-    position.
+    position. `kept` names the table of the function's results that a run made; empty if there is
+    none.
     """
 
     KEY: ClassVar[str] = KEY
@@ -38,6 +39,7 @@ class PythonFunction(Described, frozen=True, forbid_unknown_fields=True):
     kind: int
     returns: str
     arguments: tuple[str, ...]
+    kept: str = ""
 
 
 def python_function(function: str) -> PythonFunction | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,12 @@ import predtrace
 from predtrace.errors import EngineError, NonDeterministicError, PredTraceError
 from predtrace.frontends import installed
 from predtrace.frontends.base import Cut, FrontEnd, Pipeline, RunResult
+from predtrace.jobs.function_results import Typed
 from predtrace.jobs.model import Job, StoredResult
 from pushdown.graph import OperatorGraph
 from pushdown.operators import Origin
 from pushdown.topk import NumberCut
+from symbolic.functions import PythonFunction
 from tests.engines.tables import SETTINGS
 from tests.reference.jobs import store_result, write_source
 from tests.reference.tracer import ReferenceResult, trace_graph
@@ -55,6 +57,9 @@ class ToyResult(RunResult):
 
     def finish(self) -> None:
         self.intermediates |= {cut.node: self.store(cut.node) for cut in self.left}
+
+    def keep_functions(self, functions: Iterable[PythonFunction]) -> Mapping[Typed, StoredResult]:
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +132,7 @@ class ToyFrontEnd(FrontEnd):
             query="max pay of bosses",
             time_dependent=given.clock,
             unrepeatable=("staff",) if given.unrepeatable else (),
+            functions_read=(),
             program=given,
         )
 
@@ -216,11 +222,12 @@ def test_a_job_of_a_front_end_that_is_gone(tmp_path: Path, monkeypatch: pytest.M
 METHODS = {
     FrontEnd: {"accepts", "is_readable", "name", "read", "read_output", "takes"},
     Pipeline: {"call_sites", "check_runnable", "estimates", "run", "spark", "untied"},
-    RunResult: {"dataframe", "finish"},
+    RunResult: {"dataframe", "finish", "keep_functions"},
 }
 FIELDS = {
     Pipeline: {
         "front_end",
+        "functions_read",
         "graph",
         "query",
         "settings",

@@ -14,6 +14,7 @@ from predtrace.engines.duckdb import exactness as where
 from predtrace.engines.duckdb import nested
 from predtrace.engines.duckdb import spellings as spell
 from predtrace.engines.duckdb.exact_types import UNREADABLE
+from predtrace.engines.duckdb.python_functions import KEPT, kept_call
 from predtrace.engines.sql.compiler import (
     build_case,
     build_cast,
@@ -180,7 +181,7 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "make_map": Refused(_NESTED),
     "map_from_arrays": Refused(_NESTED),
     "carried": Refused("it is one of Spark's that nobody has compared"),
-    "python": Refused("it is the user's, in Python, and Spark calls it"),
+    "python": Evaluated(kept_call, KEPT),
 }
 """Every function, by id."""
 

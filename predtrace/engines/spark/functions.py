@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from predtrace.engines.spark import spellings as spell
-from predtrace.engines.spark.python_functions import python_call
 from predtrace.engines.spark.total import (
     SparkFunction,
     arithmetic,
@@ -31,6 +30,7 @@ from predtrace.engines.sql.compiler import (
     chain,
     infix,
 )
+from predtrace.engines.sql.python_functions import python_call
 
 SPARK: Mapping[str, SparkFunction] = {
     "and": never_fails(chain(exp.And)),

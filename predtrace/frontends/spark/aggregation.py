@@ -220,7 +220,9 @@ def _two_nodes(split: _Split, group_by: GroupBy, results: Sequence[Node]) -> Tra
 
     grouped = translation.add(group_by, build_groups, (group_by.input,))
     replaced = {node: each.column for node, each in split.uses.items()}
-    reader = ExpressionReader(translation.settings, {}, replaced, translation.carrier)
+    reader = ExpressionReader(
+        translation.settings, {}, replaced, translation.carrier, below=(grouped,)
+    )
     used: set[int] = set()
     grouped = _with_opaque(split, grouped, reader, results, replaced, attributes)
     assignments = tuple(

@@ -53,6 +53,16 @@ class Builder:
         """The plan with one more column."""
         return self.project([*items(plan.output()), column], plan)
 
+    def union(self, plans: Sequence[JavaObject]) -> JavaObject:
+        """All rows of several plans, column by column."""
+        return self._logical.Union(scala_seq(self.jvm, plans), False, False)
+
+    def as_text(self, value: JavaObject) -> JavaObject:
+        """A value of a type that needs no time zone, as text."""
+        text = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
+        mode = singleton(self.jvm, f"{_EXPRESSIONS}.EvalMode").LEGACY()
+        return self._expressions.Cast(value, text, self._none, mode)
+
     def distinct(self, plan: JavaObject) -> JavaObject:
         """The distinct rows of a plan."""
         return self._logical.Distinct(plan)

@@ -20,6 +20,7 @@ from sqlglot import exp
 from predtrace.environment.sessions import as_active, first_line, new_session
 from predtrace.frontends.spark.building import Builder
 from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
+from predtrace.frontends.spark.python_calls import PythonCall
 from predtrace.frontends.spark.tree import Node, read_tree
 from predtrace.jobs.builtins import (
     NEVER,
@@ -31,7 +32,7 @@ from predtrace.jobs.checks import carried_problem
 from predtrace.jobs.model import EngineSettings
 from predtrace.jobs.settings import put_in_force
 from predtrace.text.spark_calls import spark_call, spelled_parameters
-from symbolic.functions import Carried
+from symbolic.functions import Carried, PythonFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +77,10 @@ class Carrier:
     builder: Builder
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Python functions that the user gave, by name."""
+    python_calls: list[PythonCall] = field(default_factory=list)
+    """The calls of Python functions that were read."""
+    python_read: dict[PythonFunction, None] = field(default_factory=dict)
+    """The Python functions whose source says what they compute."""
 
     def arguments(self, node: Node) -> tuple[Argument, ...]:
         """The arguments of a call, as its function is called in SQL."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from predtrace.frontends.base import Cut, RunResult
 from predtrace.frontends.spark.catalyst import JavaObject
+from predtrace.frontends.spark.function_recording import FunctionRecorder
 from predtrace.frontends.spark.keeping import RowKeeper
 from predtrace.frontends.spark.output import is_ordered, read_output, stored_name
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.writing import ResultWriter
 from predtrace.inference.repeating import unrepeatable
+from predtrace.jobs.function_results import Typed
 from predtrace.jobs.model import Source, StoredResult
 from predtrace.vocabulary import INLINE, LATE
 from pushdown.graph import OperatorGraph
@@ -25,6 +27,7 @@ from pushdown.needs import needed_columns
 from pushdown.operators.base import Leaf
 from symbolic import types as t
 from symbolic.expr import Column
+from symbolic.functions import PythonFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,6 +54,10 @@ class SparkRunResult(RunResult):
             if node not in self.intermediates:
                 stored = self.run.store_beside(node, columns, self.timings)
                 self.intermediates[node] = stored
+
+    def keep_functions(self, functions: Iterable[PythonFunction]) -> Mapping[Typed, StoredResult]:
+        """See `RunResult.keep_functions`."""
+        return self.run.keep_functions(functions, self.timings)
 
 
 @dataclass
@@ -135,6 +142,14 @@ class Run:
         with _timed(timings, f"intermediate {node}"):
             distinct = t.same_if_equal(column.type for column in columns)
             return self._writer.write(self._plan(node), columns, _folder_of(node), distinct)
+
+    def keep_functions(
+        self, functions: Iterable[PythonFunction], timings: dict[str, float]
+    ) -> Mapping[Typed, StoredResult]:
+        """Store the arguments and results of functions, as far as possible."""
+        recorder = FunctionRecorder(self.translation, self._writer, self._plan)
+        with _timed(timings, "results of Python functions"):
+            return recorder.record(functions)
 
     def dataframe(self, output: StoredResult | None) -> DataFrame:
         """The result, over the stored output if there is one."""

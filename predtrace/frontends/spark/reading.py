@@ -144,6 +144,7 @@ def _read(
         time_dependent=not settled.fastEquals(inlined),
         tells_files=told is not given,
         unrepeatable=translation.book.unrepeatable(),
+        functions_read=tuple(translation.carrier.python_read),
         dataframe=dataframe,
         translation=translation,
     )

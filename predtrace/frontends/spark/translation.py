@@ -133,7 +133,8 @@ class Translation:
         scope: dict[int, Column] = {}
         for each in inputs:
             scope.update(each.scope)
-        return ExpressionReader(self.settings, scope, replaced, self.carrier)
+        below = tuple(each.node for each in inputs)
+        return ExpressionReader(self.settings, scope, replaced, self.carrier, below=below)
 
     def normalized(self, plan: JavaObject) -> Node:
         """The normalised plan, as a tree."""

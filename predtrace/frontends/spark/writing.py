@@ -87,6 +87,14 @@ class ResultWriter:
         attributes = [by_id[expr_ids[column.id]] for column in columns]
         return self._write_attributes(plan, attributes, columns, folder, distinct)
 
+    def write_distinct(
+        self, plan: JavaObject, columns: tuple[Column, ...], folder: str
+    ) -> StoredResult:
+        """Store the distinct rows of a plan, under its own names; `columns` describe them."""
+        rows = self.translation.builder.distinct(plan)
+        dataset = self.translation.builder.dataset(self._distinct_session, rows)
+        return self._write_rows(dataset, columns, folder)
+
     def write_output(
         self, plan: JavaObject, columns: tuple[Column, ...], folder: str
     ) -> StoredResult:

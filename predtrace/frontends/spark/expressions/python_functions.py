@@ -14,6 +14,7 @@ from predtrace.frontends.spark.catalyst import JavaObject, Jvm, place
 from predtrace.frontends.spark.expressions.reader import ExpressionReader
 from predtrace.frontends.spark.expressions.refusals import refusal
 from predtrace.frontends.spark.expressions.registry import reads
+from predtrace.frontends.spark.python_calls import PythonCall
 from predtrace.frontends.spark.tree import Node
 from symbolic import types as t
 from symbolic.expr import Call, Column, Expr, Literal, substitute
@@ -50,7 +51,17 @@ def _python_udf(reader: ExpressionReader, node: Node) -> Expr:
     if kind in _OF_SERIES and any(map(_changes_beside_null, args)):
         raise refusal(node, "pandas gives it other numbers where the batch has a NULL")
     call = reader.asked(node, _function(reader, node, names).id, args)
-    return _read(reader, call) or call
+    return _read(reader, call) or _called(reader, node, call)
+
+
+def _called(reader: ExpressionReader, node: Node, call: Call) -> Call:
+    """A call of a function that is not read, which the pipeline's run may keep the results of."""
+    function = python_function(call.function)
+    assert function is not None
+    assert reader.carrier is not None
+    found = PythonCall(function, node, call, reader.below, reader.replaced)
+    reader.carrier.python_calls.append(found)
+    return call
 
 
 _OF_SERIES = (200, 204)
@@ -86,6 +97,7 @@ def _read(reader: ExpressionReader, call: Call) -> Expr | None:
     given = dict(enumerate(call.args))
     if _written_size(found, {place: _written_size(arg) for place, arg in given.items()}) > _LONGEST:
         return None
+    reader.carrier.python_read[function] = None
     return substitute(found, given)
 
 

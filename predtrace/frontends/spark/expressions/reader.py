@@ -30,7 +30,8 @@ class ExpressionReader:
     `replaced` has the column that stands for a node: an aggregate or group key above its GroupBy,
     or a subquery that has become an operator below. `carrier` proves functions without a row of
     their own; without it, they are refused. `shared` has the common parts defined around an
-    expression, `variables` the parameters of functions of elements, by expression id.
+    expression, `variables` the parameters of functions of elements, by expression id. The columns
+    are those of the operators `below`.
     """
 
     settings: EngineSettings
@@ -39,6 +40,7 @@ class ExpressionReader:
     carrier: Carrier | None = None
     shared: dict[str, Expr] = field(default_factory=dict)
     variables: dict[int, Variable] = field(default_factory=dict)
+    below: tuple[int, ...] = ()
     _copies: dict[Node, Column] = field(default_factory=dict)
 
     def read(self, node: Node) -> Expr:
