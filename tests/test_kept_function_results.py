@@ -207,7 +207,8 @@ def test_damaged_and_not_deterministic(spark: SparkSession, table: Path, tmp_pat
     called = f.udf(digested, "string", useArrow=True)
     source = spark.read.parquet(str(table))
     # Results of the same content are looked up in one table, whichever job kept them.
-    job = predtrace.trace(source.select(called(f.concat("s", f.lit("?"))).alias("k"))).run(tmp_path)
+    made = source.select(called(f.concat("s", f.lit("?"))).alias("k"))
+    job = predtrace.trace(made).run(tmp_path)
     stored = job.folder / job.record.functions[0].results[0].folder
     file, *_ = stored.glob("*.parquet")
     data = bytearray(file.read_bytes())

@@ -1,4 +1,4 @@
-"""Programs over tables and groups, which only the run knows: all rows, and the answer says so."""
+"""Programs over tables, which only the run knows: all rows, and the answer says so."""
 
 from __future__ import annotations
 
@@ -47,30 +47,12 @@ def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.select(["g", "v"])
 
 
-def largest(group: pd.DataFrame) -> pd.DataFrame:
-    return group.nlargest(1, "v")[["g", "v"]]
-
-
-def paired(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({"g": [str(len(left))], "v": [len(right)]})
-
-
 PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "mapInPandas": (
         lambda t, u: t.mapInPandas(doubled, "g string, v long"),
         "mapInPandas(doubled)",
     ),
     "mapInArrow": (lambda t, u: t.mapInArrow(same, "g string, v long"), "mapInArrow(same)"),
-    "applyInPandas": (
-        lambda t, u: t.groupBy("g").applyInPandas(largest, "g string, v long"),
-        "applyInPandas(largest)",
-    ),
-    "cogroup": (
-        lambda t, u: (
-            t.groupBy("g").cogroup(u.groupBy("g")).applyInPandas(paired, "g string, v long")
-        ),
-        "applyInPandas of two frames(paired)",
-    ),
 }
 
 

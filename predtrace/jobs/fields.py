@@ -30,6 +30,7 @@ _ADDED_LATER = {
     "MarkJoin": frozenset({"matches"}),
     "EngineSettings": frozenset({"conf"}),
     "Job": frozenset({"front_end", "written"}),
+    "Opaque": frozenset({"keys", "grouped"}),
     "KeptFunction": frozenset({"id", "modules", "results"}),
 }
 """Fields that files of older schemas lack, by class; they then have their defaults."""

@@ -14,7 +14,7 @@ from pushdown.operators.duplicates import DropDuplicates
 from pushdown.operators.expansion import Expand, Generate
 from pushdown.operators.groups import AggregateCall, Aggregation, GroupBy
 from pushdown.operators.joins import InnerJoin, OuterJoin
-from pushdown.operators.opaque import Opaque
+from pushdown.operators.opaque import GroupKey, Opaque
 from pushdown.operators.opaque_columns import OpaqueColumn, OpaqueColumns
 from pushdown.operators.order import Limit, Sample, Sort, SortKey
 from pushdown.operators.rows import Distinct, Filter, RowTransform
@@ -60,7 +60,8 @@ def kind_of(operator: Operator) -> str:
 __all__ = [
     "AggregateCall", "Aggregation", "AntiJoin", "Assignment", "Bound", "Distinct", "Domain",
     "DropDuplicates",
-    "Except", "Expand", "Filter", "Frame", "Generate", "GroupBy", "InnerJoin", "Intersect", "Limit",
+    "Except", "Expand", "Filter", "Frame", "Generate", "GroupBy", "GroupKey",
+    "InnerJoin", "Intersect", "Limit",
     "MarkJoin", "OneRow", "Opaque", "OpaqueColumn", "OpaqueColumns", "Operator",
     "OperatorBase", "Origin", "OuterJoin", "Repeats",
     "RowTransform", "Sample", "ScalarSubquery", "Scan", "SemiJoin", "Sort", "SortKey", "Union_",

@@ -22,6 +22,7 @@ from pushdown.operators import (
     Frame,
     Generate,
     GroupBy,
+    GroupKey,
     InnerJoin,
     Intersect,
     Limit,
@@ -96,6 +97,13 @@ SAMPLE = Sample(id=0, input=1, lower=0.0, upper=0.5, with_replacement=False, see
 VALUES = Domain(id=0, input=1, assignments=(Assignment(X, A),))
 UNIQUE = DropDuplicates(id=0, input=1, keys=(A,))
 PROGRAM = Opaque(id=0, inputs=(1, 2), name="program", columns=(X, Y))
+BY_KEY = Opaque(
+    id=0, inputs=(1, 2), name="program", columns=(Y,), keys=(GroupKey(X, (A, C)),), grouped=True
+)
+NUMBERS = Column(13, "k", DOUBLE)
+BY_FLOAT = Opaque(
+    id=0, inputs=(1,), name="program", columns=(X,), keys=(GroupKey(NUMBERS, (F,)),), grouped=True
+)
 RANDOM = OpaqueColumns(id=0, input=1, made=(OpaqueColumn(X, "rand()", (A,)),))
 ONE, TWO = ((A, B),), (LEFT, RIGHT)
 SET = {"branches": (LEFT, RIGHT), "columns": (X, Y)}
@@ -325,6 +333,23 @@ CASES: dict[str, Case] = {
         [False],
     ),
     "program, whole row": (PROGRAM, pin(X, Y), TWO, ["TRUE", "TRUE"], [False, False]),
+    "grouped program, the key": (BY_KEY, pin(X, Y), TWO, ["a <=> :x", "c <=> :x"], [True, True]),
+    "grouped program, other columns": (BY_KEY, pin(Y), TWO, ["TRUE", "TRUE"], [False, False]),
+    "grouped program, all in one": (
+        msgspec.structs.replace(BY_KEY, keys=()),
+        pin(Y),
+        TWO,
+        ["TRUE", "TRUE"],
+        [True, True],
+    ),
+    "grouped program, a float": (BY_FLOAT, pin(NUMBERS), ((F, A),), ["f <=> :k"], [True]),
+    "grouped program, a function of a float": (
+        BY_FLOAT,
+        same(call("cast", NUMBERS, type=STRING), Param(0, 9, "s", STRING)),
+        ((F, A),),
+        ["TRUE"],
+        [False],
+    ),
     "program, nothing": (PROGRAM, FALSE, TWO, ["FALSE", "FALSE"], [True, True]),
     "opaque columns, whole row": (RANDOM, pin(A, B, X), ONE, ["a <=> :a AND b <=> :b"], [True]),
     "opaque columns, part of the row": (RANDOM, pin(A, X), ONE, ["a <=> :a"], [False]),

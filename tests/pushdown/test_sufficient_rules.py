@@ -59,6 +59,7 @@ from symbolic.solver import Verdict
 from symbolic.types import DOUBLE, LONG, STRING
 from tests.pushdown.test_rules import (
     A_IS_C,
+    BY_KEY,
     GENERATE,
     LEFT,
     LIST,
@@ -180,6 +181,7 @@ SUFFICIENT_CASES: dict[str, tuple[Operator, Expr, Inputs, list[str]]] = {
     "limit: all rows decide which ones are taken": (LIMIT, pin(A, B), ONE, ["TRUE"]),
     "sample: all rows decide which ones are drawn": (SAMPLE, pin(A, B), ONE, ["TRUE"]),
     "program: all rows": (PROGRAM, pin(X), TWO, ["TRUE", "TRUE"]),
+    "grouped program: the group": (BY_KEY, pin(X, Y), TWO, ["a <=> :x", "c <=> :x"]),
     "outer values": (VALUES, pin(X), ONE, ["a <=> :x"]),
     "outer values, a function of a float": (
         Domain(id=0, input=1, assignments=(Assignment(G, F),)),
@@ -319,6 +321,7 @@ WRONG_SUFFICIENT: dict[str, tuple[Operator, Expr, Inputs, int, Expr]] = {
     "limit: the lineage": (LIMIT, pin(A, B), ONE, 0, pin(A, B)),
     "sample: the lineage": (SAMPLE, pin(A, B), ONE, 0, pin(A, B)),
     "program: the lineage": (PROGRAM, pin(X), TWO, 0, pin(A)),
+    "grouped program: a part of the group": (BY_KEY, pin(X, Y), TWO, 0, pin(A, B)),
     "outer values: the lineage": (VALUES, pin(X), ONE, 0, FALSE),
     "duplicates: the lineage": (UNIQUE, pin(A, B), ONE, 0, pin(A, B)),
     "duplicates: another column": (UNIQUE, pin(B), ONE, 0, pin(B)),

@@ -352,10 +352,29 @@ class Run:
 
     def opaque(self, operator: Opaque, *sources: Relation) -> Relation:
         """A few rows with values that depend on how many rows there are, made of all of them."""
+        if operator.grouped:
+            return self._over_groups(operator, sources)
         count = sum(len(source.rows) for source in sources)
         row = tuple(_some_value(column.type, count) for column in operator.columns)
         everything = union(each for source in sources for each in source.provenances)
         return Relation(operator.columns, [row] * (count % 3), [everything] * (count % 3))
+
+    def _over_groups(self, operator: Opaque, sources: Sequence[Relation]) -> Relation:
+        """The same for each group, with its key."""
+        to_key = key_maker([key.column.type for key in operator.keys])
+        firsts: dict[Row, Row] = {}
+        groups: dict[Row, list[Any]] = {}
+        for place, source in enumerate(sources):
+            keys = self._assigned([key.of[place] for key in operator.keys], source)
+            for key, provenance in zip(keys, source.provenances, strict=True):
+                firsts.setdefault(to_key(key), key)
+                groups.setdefault(to_key(key), []).append(provenance)
+        result = Relation(self.graph.output(operator.id), [], [])
+        for key, members in groups.items():
+            row = tuple(_some_value(column.type, len(members)) for column in operator.columns)
+            result.rows.extend([(*row, *firsts[key])] * (len(members) % 3))
+            result.provenances.extend([union(members)] * (len(members) % 3))
+        return result
 
     def opaque_columns(self, operator: OpaqueColumns, source: Relation) -> Relation:
         """A value for each row, drawn by the operator's number; equal rows are one."""

@@ -22,6 +22,7 @@ from pushdown.operators import (
     Filter,
     Generate,
     GroupBy,
+    GroupKey,
     InnerJoin,
     Intersect,
     Limit,
@@ -44,7 +45,7 @@ from pushdown.operators import (
     Window,
 )
 from symbolic.expr import TRUE, Call, Column, Expr, Literal, call, same
-from symbolic.types import BOOLEAN, LONG, Array, DataType, Field, Record
+from symbolic.types import BOOLEAN, LONG, Array, DataType, Field, Record, comparable
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
 from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
@@ -333,11 +334,28 @@ def _sample(build: GraphBuilder, budget: int) -> Node:
 
 
 def _opaque(build: GraphBuilder, budget: int) -> Node:
-    """A program over one or two tables."""
+    """A program over one or two tables, or over their groups."""
     tables = [build.relation(budget // 2) for _ in range(one_of(build.draw, (1, 1, 2)))]
     columns = tuple(build.named(one_of(build.draw, COLUMN_TYPES)) for _ in range(2))
     inputs = tuple(table.id for table in tables)
-    return build.add(Opaque, *tables, inputs=inputs, name="program", columns=columns)
+    if likely(build.draw, 2):
+        return build.add(Opaque, *tables, inputs=inputs, name="program", columns=columns)
+    pairs = [
+        (left, right)
+        for left in tables[0].columns
+        for right in tables[-1].columns
+        if left.type == right.type and comparable(left.type)
+    ]
+    keys = tuple(
+        GroupKey(build.named(left.type), (left, right)[: len(tables)])
+        for left, right in (
+            build.draw(st.lists(st.sampled_from(pairs), max_size=2)) if pairs else ()
+        )
+        if len(tables) == 2 or left == right
+    )
+    return build.add(
+        Opaque, *tables, inputs=inputs, name="program", columns=columns, keys=keys, grouped=True
+    )
 
 
 def _opaque_columns(build: GraphBuilder, budget: int) -> Node:

@@ -57,11 +57,18 @@ class Builder:
         """All rows of several plans, column by column."""
         return self._logical.Union(scala_seq(self.jvm, plans), False, False)
 
+    def type(self, name: str) -> JavaObject:
+        """A simple type of Catalyst: ``StringType``."""
+        return getattr(self.jvm.org.apache.spark.sql.types.DataTypes, name)
+
+    def cast(self, value: JavaObject, data_type: JavaObject) -> JavaObject:
+        """A value as another type; neither needs a time zone. NULL where there is none."""
+        mode = singleton(self.jvm, f"{_EXPRESSIONS}.EvalMode").LEGACY()
+        return self._expressions.Cast(value, data_type, self._none, mode)
+
     def as_text(self, value: JavaObject) -> JavaObject:
         """A value of a type that needs no time zone, as text."""
-        text = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
-        mode = singleton(self.jvm, f"{_EXPRESSIONS}.EvalMode").LEGACY()
-        return self._expressions.Cast(value, text, self._none, mode)
+        return self.cast(value, self.type("StringType"))
 
     def distinct(self, plan: JavaObject) -> JavaObject:
         """The distinct rows of a plan."""

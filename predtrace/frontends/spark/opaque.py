@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from predtrace.frontends.spark.catalyst import origin_of
+from predtrace.frontends.spark.catalyst import items, origin_of
 from predtrace.frontends.spark.collations import value_type
+from predtrace.frontends.spark.grouped import grouping
 from predtrace.frontends.spark.pass_through import build_of
 from predtrace.frontends.spark.registry import translates
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
@@ -29,16 +30,36 @@ def _opaque(translation: Translation, prepared: Prepared) -> Translated:
         for each in attributes
     )
     inputs = tuple(each.node for each in prepared.inputs)
+    found = grouping(translation, prepared)
     operator = ops.Opaque(
         id=translation.next_node,
         inputs=inputs,
         name=_name(prepared),
         columns=columns,
+        keys=found.keys if found else (),
+        grouped=found is not None,
         origin=origin_of(prepared.node.handle),
     )
-    node = translation.add(operator, build_of(translation, prepared), inputs)
-    pairs = zip(attributes, columns, strict=True)
-    return Translated(node, tuple((each.expr_id, column) for each, column in pairs))
+    build = found.build if found else build_of(translation, prepared)
+    node = translation.add(operator, build, inputs)
+    own = zip(attributes, columns, strict=True)
+    program = Translated(node, tuple((each.expr_id, column) for each, column in own))
+    return _without_keys(translation, prepared, program) if operator.keys else program
+
+
+def _without_keys(translation: Translation, prepared: Prepared, program: Translated) -> Translated:
+    """The program's own columns."""
+    builder, handle = translation.builder, prepared.node.handle
+    drop = ops.RowTransform(
+        id=translation.next_node,
+        input=program.node,
+        assignments=tuple(ops.Assignment(column, column) for _, column in program.output),
+        origin=origin_of(handle),
+    )
+    node = translation.add(
+        drop, lambda plans: builder.project(items(handle.output()), plans[0]), (program.node,)
+    )
+    return Translated(node, program.output)
 
 
 def _name(prepared: Prepared) -> str:

@@ -131,7 +131,7 @@ def _function(reader: ExpressionReader, node: Node, names: tuple[str, ...]) -> P
     """The function of a call whose arguments have these names."""
     if reader.carrier is None:
         raise refusal(node)
-    sent = _bytes(reader.carrier.builder.jvm, node.handle.func())
+    sent = function_bytes(reader.carrier.builder.jvm, node.handle.func())
     return PythonFunction(
         name=str(node.fields["name"]),
         digest=digest(sent),
@@ -145,9 +145,14 @@ def _argument_name(node: Node) -> str:
     return str(node.fields["key"]) if node.cls == "NamedArgumentExpression" else ""
 
 
-def _bytes(jvm: Jvm, function: JavaObject) -> bytes:
+def sent_bytes(jvm: Jvm, function: JavaObject) -> bytes:
+    """The bytes in the plan of a function: of a large one, they name a broadcast."""
+    return bytes(function.command().toArray(jvm.scala.reflect.ClassTag.Byte()))
+
+
+def function_bytes(jvm: Jvm, function: JavaObject) -> bytes:
     """The bytes of a function: those in the plan or, of a large function, in its broadcast."""
-    sent = bytes(function.command().toArray(jvm.scala.reflect.ClassTag.Byte()))
+    sent = sent_bytes(jvm, function)
     reference = _BROADCAST.fullmatch(sent)
     if reference is None:
         return sent
