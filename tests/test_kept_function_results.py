@@ -171,6 +171,20 @@ def _rows(job: Any, target: Any) -> list[tuple[str, int]]:
     ]
 
 
+def test_rows_that_another_run_may_not_repeat(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    """What was not stored is not computed again: the results might be those of other rows."""
+    called = f.udf(digested, "string", useArrow=True)
+    some = spark.read.parquet(str(table)).select("id", "s").limit(3)
+    job = predtrace.trace(some.select(called("s").alias("k"), "id")).run(tmp_path)
+    python_functions.forget()
+    for row in job.output.collect():
+        answer = job.lineage(tuple(row))
+        found = answer.scans[0].to_arrow(["id"]).column("id").to_pylist()
+        assert found == [row.id] if answer.label == "precise" else row.id in found
+
+
 def test_another_process(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     def hidden() -> Any:
         def secret(s: str | None) -> str:

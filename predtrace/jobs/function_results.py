@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Lookup = Callable[..., "pa.Array"]
 """The results for arrays of arguments."""
+MOST_RESULTS = 5_000_000
+"""The most lists of arguments in a table: questions hold them in memory."""
 RESULT = "result"
 """The column of the results; the arguments are in columns `argument_name`."""
 
@@ -158,6 +160,8 @@ def _lookup(arguments: Sequence[pa.Array], results: pa.Array) -> Lookup | None:
         cast = array.cast(kind)
         if pa.types.is_timestamp(kind):
             return cast.cast(pa.int64()).to_pylist()
+        if pa.types.is_date(kind):
+            return cast.cast(pa.int32()).to_pylist()
         found = cast.to_pylist()
         if pa.types.is_floating(kind) or pa.types.is_nested(kind):
             return map(plain, found)

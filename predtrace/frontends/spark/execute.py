@@ -24,7 +24,7 @@ from predtrace.jobs.model import Source, StoredResult
 from predtrace.vocabulary import INLINE, LATE
 from pushdown.graph import OperatorGraph
 from pushdown.needs import needed_columns
-from pushdown.operators.base import Leaf
+from pushdown.operators.base import Leaf, Repeats
 from symbolic import types as t
 from symbolic.expr import Column
 from symbolic.functions import PythonFunction
@@ -147,9 +147,25 @@ class Run:
         self, functions: Iterable[PythonFunction], timings: dict[str, float]
     ) -> Mapping[Typed, StoredResult]:
         """Store the arguments and results of functions, as far as possible."""
-        recorder = FunctionRecorder(self.translation, self._writer, self._plan)
+        recorder = FunctionRecorder(self.translation, self._writer, self._plan, self._repeats)
         with _timed(timings, "results of Python functions"):
             return recorder.record(functions)
+
+    def _repeats(self, node: int) -> bool:
+        """Whether an operator's plan over what is stored gives the rows of the run."""
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            if current in self._relations:
+                continue
+            if current not in self._nodes or self.graph[current].repeats is not Repeats.ALWAYS:
+                return False
+            waiting.extend(self.graph.inputs(current))
+        return True
+
+    @cached_property
+    def _nodes(self) -> set[int]:
+        return set(self.graph.bottom_up())
 
     def dataframe(self, output: StoredResult | None) -> DataFrame:
         """The result, over the stored output if there is one."""

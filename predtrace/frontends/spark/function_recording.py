@@ -19,7 +19,14 @@ from predtrace.frontends.spark.catalyst import JavaObject, items, scala_seq
 from predtrace.frontends.spark.python_calls import PythonCall
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.writing import ResultWriter
-from predtrace.jobs.function_results import RESULT, Typed, argument_name, keepable, typed
+from predtrace.jobs.function_results import (
+    MOST_RESULTS,
+    RESULT,
+    Typed,
+    argument_name,
+    keepable,
+    typed,
+)
 from predtrace.jobs.model import StoredResult
 from symbolic.expr import Call, Column, column_ids
 from symbolic.functions import PythonFunction
@@ -28,11 +35,15 @@ from symbolic.types import Float
 
 @dataclass
 class FunctionRecorder:
-    """Keeps the results of functions in one run; `plan_of` gives the plan of an operator."""
+    """Keeps the results of functions in one run; `plan_of` gives the plan of an operator.
+
+    `repeats` says whether that plan gives the very rows of the run.
+    """
 
     translation: Translation
     writer: ResultWriter
     plan_of: Callable[[int], JavaObject]
+    repeats: Callable[[int], bool]
     _count: int = field(default=0, init=False)
 
     def record(self, functions: Iterable[PythonFunction]) -> dict[Typed, StoredResult]:
@@ -63,18 +74,22 @@ class FunctionRecorder:
             ]
             together = rows[0] if len(rows) == 1 else self.translation.builder.union(rows)
             columns = _columns(calls[0].call)
-            return self.writer.write_distinct(together, columns, folder)
+            stored = self.writer.write_distinct(together, columns, folder)
         except (PySparkException, Py4JError):
             # The function raised on a row that the pipeline did not need it for.
+            stored = None
+        if stored is None or stored.rows > MOST_RESULTS:
             shutil.rmtree(self.writer.folder / folder, ignore_errors=True)
             return None
+        return stored
 
     def _place(self, called: PythonCall) -> int | None:
-        """The operator below whose rows have all columns of the arguments."""
+        """The operator below whose rows have all columns of the arguments; None if there is none,
+        or if another run may give others."""
         wanted = column_ids(*called.call.args)
         for node in called.below:
             if wanted <= {column.id for column in self.translation.output_of(node)}:
-                return node
+                return node if self.repeats(node) else None
         return None
 
     def _rows(self, called: PythonCall, place: int) -> JavaObject:

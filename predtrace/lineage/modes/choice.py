@@ -17,6 +17,7 @@ from predtrace.lineage.on_demand import refinement, scan_rows, unrefinable
 from predtrace.lineage.stored_results import missing_intermediates
 from predtrace.vocabulary import PRECISE
 from pushdown.graph import OperatorGraph
+from pushdown.operators import Opaque
 
 
 def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
@@ -24,7 +25,8 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
 
     It is ``stored`` if all results are stored, else ``replayed``: both are precise, and ``stored``
     reads less. It is ``refined`` if that is precise, too, and a replay would compute results much
-    larger than the sources. It is ``naive`` if a function that a replay calls is not at hand.
+    larger than the sources. It is ``naive`` if a function that a replay calls is not at hand, or if
+    it would run a program over groups.
     """
     missing = missing_intermediates(job, plan)
     if not plan.intermediates:
@@ -46,6 +48,11 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
             "the job has not stored the intermediate results that lineage needs, and a Python "
             "function that a replay calls is not at hand"
         )
+    if _calls_programs(job, missing):
+        return NaiveMode(), (
+            "the job has not stored the rows of a program over groups with their keys, and no "
+            "question runs it again"
+        )
     return ReplayedMode(), (
         "the job has not stored the intermediate results that lineage needs; a replay is precise "
         "and reads no source more often than refining would"
@@ -54,6 +61,12 @@ def choose(job: Job, plan: LineagePlan) -> tuple[SourceMode, str]:
 
 def _is_refinable(job: Job) -> bool:
     return job.output is not None and not unrefinable(OperatorGraph(job.graph, job.root))
+
+
+def _calls_programs(job: Job, missing: Sequence[Intermediate]) -> bool:
+    graph = OperatorGraph(job.graph, job.root)
+    below = (graph[node] for item in missing for node in graph.top_down(item.node))
+    return any(isinstance(operator, Opaque) and operator.grouped for operator in below)
 
 
 def _joins_are_large(job: Job, missing: Sequence[Intermediate]) -> bool:
