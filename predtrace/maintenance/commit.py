@@ -26,8 +26,8 @@ from predtrace.jobs.model import (
     KeptFunction,
     Source,
     StoredIntermediate,
-    Written,
     StoredResult,
+    Written,
 )
 from predtrace.jobs.snapshot import SINCE_READ, unchanged
 from predtrace.jobs.store import JobWriter
