@@ -342,7 +342,8 @@ CASES = cases()
 
 
 def test_every_faithful_function_is_measured() -> None:
-    assert {case.function for case in CASES} == DUCKDB_DIALECT.functions.keys()
+    # Results that a job kept are looked up: tests/test_kept_function_results.py.
+    assert {case.function for case in CASES} == DUCKDB_DIALECT.functions.keys() - {"python"}
     for case in CASES:
         assert inexactness([case], SETTINGS) is None, case
 
