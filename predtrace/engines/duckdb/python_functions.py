@@ -79,11 +79,12 @@ def _close() -> None:
 
 
 def _define(connection: duckdb.DuckDBPyConnection, called: Called) -> None:
-    results = results_of(called.function)
+    # Errors of the table are not to come as errors of DuckDB's.
+    lookup = results_of(called.function).lookup
     takes = [_type_text(data_type) for data_type in called.takes]
 
     def found(*arrays: Any) -> Any:
-        return results.lookup(*arrays)
+        return lookup(*arrays)
 
     define: Any = connection.create_function
     gives = _type_text(called.gives)
