@@ -49,7 +49,7 @@ from symbolic.types import BOOLEAN, LONG, Array, DataType, Field, Record, compar
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, join_condition, likely, one_of, predicate, value_of
 from tests.strategies.values import COLUMN_NAMES, COLUMN_TYPES, values
-from tests.strategies.windows import ranking, window_functions
+from tests.strategies.windows import over_rows, ranking, window_functions
 
 Row = tuple[Any, ...]
 
@@ -458,6 +458,18 @@ def _window(build: GraphBuilder, budget: int) -> Node:
     return build.add(Window, source, input=source.id, functions=functions)
 
 
+def _row_frames(build: GraphBuilder, budget: int) -> Node:
+    """An aggregate over a frame of rows: a window below numbers them, a projection drops that."""
+    source = build.relation(max(budget - 2, 0))
+    if not source.columns:
+        return source
+    numbering, function = over_rows(build.draw, source.columns, build.column)
+    numbered = build.add(Window, source, input=source.id, functions=(numbering,))
+    framed = build.add(Window, numbered, input=numbered.id, functions=(function,))
+    shown = tuple(Assignment(c, c) for c in (*source.columns, function.column))
+    return build.add(RowTransform, framed, input=framed.id, assignments=shown)
+
+
 def _top_ranked(build: GraphBuilder, budget: int) -> Node:
     """A filter on a ranking that nothing else reads."""
     source = build.relation(max(budget - 2, 0))
@@ -499,6 +511,7 @@ _KINDS: dict[str, tuple[Callable[[GraphBuilder, int], Node], type[OperatorBase]]
     "top_k": (_top_k, Limit),
     "one_row": (_one_row, OneRow),
     "window": (_window, Window),
+    "row_frames": (_row_frames, Window),
     "top_ranked": (_top_ranked, Window),
     "sample": (_sample, Sample),
     "opaque_columns": (_opaque_columns, OpaqueColumns),

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from pushdown.operators import AggregateCall, Bound, Frame, SortKey, WindowFunction
 from pushdown.operators.windows import PARTITION
-from symbolic.expr import TRUE, Column, Expr, Literal
-from symbolic.types import INTEGER, DataType
+from symbolic.expr import TRUE, Call, Column, Expr, Literal
+from symbolic.types import INTEGER, LONG, DataType
 from tests.strategies.aggregates import aggregate_call
 from tests.strategies.expressions import Draw, likely, one_of
 
@@ -102,7 +102,40 @@ def _order(draw: Draw, columns: Sequence[Column], *, every: bool = False) -> tup
 def _frame(draw: Draw, order: tuple[SortKey, ...]) -> Frame:
     if not order:
         return PARTITION
+    if len(order) == 1 and order[0].value.type in (INTEGER, LONG) and likely(draw, 2):
+        return _between(draw, order[0])
     current = Bound(tuple(key.value for key in order))
     return one_of(
         draw, (PARTITION, Frame(None, current), Frame(current, None), Frame(current, current))
     )
+
+
+def _between(draw: Draw, key: SortKey, *, by_rows: bool = False) -> Frame:
+    """From some distance before or after the row to another one; a bound may be missing."""
+    distances = (None, -2, -1, 0, 1)
+    lower = one_of(draw, distances)
+    upper = one_of(draw, [None, *(n for n in (*distances[1:], 2) if lower is None or n >= lower)])
+    if lower is None and upper is None:
+        return PARTITION
+    return Frame(_beside(key, lower), _beside(key, upper), by_rows)
+
+
+def _beside(key: SortKey, distance: int | None) -> Bound | None:
+    if not distance:
+        return None if distance is None else Bound((key.value,))
+    kind = key.value.type
+    shift = Literal(distance if key.ascending else -distance, kind)
+    moved = Call("add", (key.value, shift), kind, getattr(key.value, "nullable", True))
+    return Bound((moved,), Literal(distance, kind))
+
+
+def over_rows(
+    draw: Draw, columns: Sequence[Column], column: MakeColumn
+) -> tuple[WindowFunction, WindowFunction]:
+    """The numbers of rows, and an aggregate over a frame of rows by these numbers."""
+    numbered = replace(ranking(draw, columns, column, "row_number"), silent=True)
+    call = replace(aggregate_call(draw, columns, likely(draw, 2)), distinct=False)
+    key = SortKey(numbered.column)
+    frame = _between(draw, key, by_rows=True)
+    result = column(call.function, call.type, True)
+    return numbered, WindowFunction(result, call, numbered.partition, (key,), frame)
