@@ -23,6 +23,7 @@ from pushdown.operators import (
     AntiJoin,
     Assignment,
     Distinct,
+    Domain,
     DropDuplicates,
     Expand,
     Filter,
@@ -41,6 +42,7 @@ from pushdown.operators import (
     Union_,
 )
 from pushdown.rules import RULES
+from pushdown.rules.domains import on_values
 from pushdown.rules.expansion import through_generate
 from symbolic import encode
 from symbolic.expr import (
@@ -190,6 +192,14 @@ CORPUS: dict[str, Callable[[], Pipeline]] = {
         InnerJoin(id=2, **SIDES),
         Expand(id=3, input=2, projections=((V,), (V2,)), columns=(OUT2,)),
     ),
+    "correlated": lambda: pipeline(
+        LEFT,
+        RIGHT,
+        Domain(id=2, input=0, assignments=(Assignment(OUT, K),)),
+        InnerJoin(id=3, left=2, right=1, condition=call("eq", OUT, K2)),
+        InnerJoin(id=4, left=0, right=3, condition=same(OUT, K)),
+        keep(4, 5, V, V2),
+    ),
     "distinct": lambda: pipeline(LEFT, keep(0, 1, V), Distinct(id=2, input=1)),
     "duplicates": lambda: pipeline(
         LEFT, DropDuplicates(id=1, input=0, keys=(V,)), aggregate(1, "count", K, V)
@@ -333,6 +343,7 @@ def inner_alone(operator: Any, above: Expr, context: Any) -> Any:
 EXPANSIONS = {
     "one projection stands for all": (Expand, one_projection),
     "nothing is expanded": (Expand, lambda operator, above, context: ((FALSE,),)),
+    "a domain gives the outer rows of its values": (Domain, on_values),
     "generated values are forgotten": (Generate, passed_alone),
     "rows of nothing are forgotten": (Generate, inner_alone),
 }
