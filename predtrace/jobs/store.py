@@ -32,7 +32,13 @@ from predtrace.jobs.caches import cached_bytes, drop
 from predtrace.jobs.codec import decode_job, encode_job
 from predtrace.jobs.kept import anchored, detached
 from predtrace.jobs.model import Job
-from predtrace.jobs.unrecorded import NOTE_FILE, Unrecorded, decode_note, encode_note
+from predtrace.jobs.unrecorded import (
+    NOTE_FILE,
+    Unrecorded,
+    encode_note,
+    read_note,
+    refuse_noted,
+)
 from pushdown.operators import Scan
 
 JOB_FILE = "job.json"
@@ -268,29 +274,12 @@ def read_record(folder: Path) -> Job:
     Raises StoreError if it cannot be read, JobFormatError if it is corrupt.
     """
     file = folder / JOB_FILE
-    _refuse_noted(folder)
+    refuse_noted(folder)
     try:
         data = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file} cannot be read ({_why(error)})") from error
     return anchored(decode_job(data, str(file)), folder)
-
-
-def read_note(folder: Path) -> Unrecorded:
-    """The note on the job in a folder, which was not recorded.
-
-    Raises StoreError if it cannot be read, JobFormatError if it is corrupt.
-    """
-    file = folder / NOTE_FILE
-    try:
-        return decode_note(file.read_bytes(), str(file))
-    except OSError as error:
-        raise StoreError(f"{file} cannot be read ({_why(error)})") from error
-
-
-def _refuse_noted(folder: Path) -> None:
-    if (folder / NOTE_FILE).is_file():
-        raise StoreError(f"job {folder.name} has no record; {read_note(folder).told}")
 
 
 def _noted(note: Unrecorded) -> JobSummary:
@@ -308,7 +297,7 @@ def record_version(folder: Path) -> tuple[int, int]:
 
     Raises StoreError if the job is gone, or was not recorded.
     """
-    _refuse_noted(folder)
+    refuse_noted(folder)
     file = folder / JOB_FILE
     try:
         status = file.stat()

@@ -174,3 +174,19 @@ def test_every_row_once(program: Program) -> None:
     job = program.only_job()
     for number, shop, _ in SALES:
         assert ids(job.lineage({"key": number * 10, "shop": shop}), "sales") == [number]
+
+
+def test_a_setting_that_was_unset_is_not_guessed(program: Program) -> None:
+    spark = program.spark
+    totals = program.sales().groupBy("shop").count()
+    totals.write.parquet(program.path("before"))
+    assert [job.problem for job in program.jobs()] == [""]
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    spark.conf.unset("spark.sql.session.timeZone")
+    in_force = spark.conf.get("spark.sql.session.timeZone")
+    totals.write.parquet(program.path("after"))
+    *_, after = program.jobs()
+    if in_force == spark.sparkContext.getConf().get("spark.sql.session.timeZone"):
+        assert program.job(after).record.settings.time_zone == in_force
+    else:
+        assert "the program unset spark.sql.session.timeZone, which was UTC" in after.problem

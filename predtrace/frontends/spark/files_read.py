@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from predtrace.errors import SourceError
 from predtrace.jobs.formats import lies_under
+from predtrace.jobs.snapshot import listed_files
 
 
 class FileRead(NamedTuple):
@@ -34,17 +35,19 @@ class ScanRead(NamedTuple):
 
 
 class FilesRead:
-    """The executed scans of one job."""
+    """The executed scans of a job that was `started` at so many milliseconds since 1970."""
 
-    def __init__(self, scans: Sequence[ScanRead]) -> None:
+    def __init__(self, scans: Sequence[ScanRead], started: int) -> None:
         self._scans = scans
+        self._started = started
 
     def paths(self, roots: Sequence[str]) -> tuple[str, ...] | None:
         """The files that were read of the source at these paths; None if it was not scanned.
 
         Files that were left out by their partition may be missing: the pipeline's own conditions
-        leave their rows out. Raises SourceError for a file that changed since, and if two scans
-        found the source in different states.
+        leave their rows out. Raises SourceError for a file that changed since, if two scans found
+        the source in different states, and if a source that was not scanned has files that are
+        newer than the job.
         """
         near = [
             scan
@@ -52,7 +55,10 @@ class FilesRead:
             if all(any(lies_under(path, root) for root in roots) for path in scan.roots)
         ]
         whole = [s for s in near if set(s.roots) == set(roots) and not s.pruned]
-        if not near or any("://" in file.path for scan in near for file in scan.files):
+        if any("://" in path for path in roots):
+            return None
+        if not near:
+            self._check_unread(roots)
             return None
         if len({frozenset(scan.files) for scan in whole}) > 1:
             raise SourceError(
@@ -62,6 +68,14 @@ class FilesRead:
         for file in found.values():
             _check(file)
         return tuple(sorted(found))
+
+    def _check_unread(self, roots: Sequence[str]) -> None:
+        """Spark found that it need not read the source, perhaps only after it had."""
+        for file in listed_files(roots):
+            if file.modified // 1_000_000 >= self._started:
+                raise SourceError(
+                    f"{file.path} is newer than the job, and no scan tells whether it was read"
+                )
 
 
 def _check(file: FileRead) -> None:

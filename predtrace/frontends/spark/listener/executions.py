@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from predtrace.environment.sessions import classes_kept
+from predtrace.errors import EngineError
 from predtrace.frontends.spark.catalyst import JavaObject, Jvm, read_nested, read_strings
 from predtrace.frontends.spark.files_read import FileRead, FilesRead, ScanRead
 from predtrace.jobs.settings import ANSI, CASE_SENSITIVE, EXCLUDED_RULES, SAVED, TIME_ZONE
@@ -43,12 +44,15 @@ class Execution:
 
     def files_read(self) -> FilesRead:
         """The files that its scans read."""
-        return FilesRead(tuple(_scan(rows) for rows in read_nested(self._handle.scans())))
+        scans = tuple(_scan(rows) for rows in read_nested(self._handle.scans()))
+        return FilesRead(scans, self.started)
 
     def session(self, context: SparkContext) -> SparkSession:
         """A session like the execution's, with the settings that were in force when it started.
 
-        The user may have changed them since. The user's own session stays as it is.
+        The user may have changed them since. The user's own session stays as it is. Raises
+        EngineError if a setting was taken back since the application started: it is not known
+        whether that was before the execution.
         """
         from pyspark.sql import SparkSession
 
@@ -57,10 +61,13 @@ class Execution:
         conf = found.sessionState().conf()
         now = dict(_pair(line, " -> ") for line in _lines(conf.getAllConfs().mkString("\0"), "\0"))
         general = _lines(original.sharedState().conf().toDebugString(), "\n")
-        then = dict(_pair(line, "=") for line in (*general, *read_strings(self._handle.settings())))
+        modified = dict(_pair(line, "=") for line in read_strings(self._handle.settings()))
+        then = {**dict(_pair(line, "=") for line in general), **modified}
         for key in (TIME_ZONE, ANSI, CASE_SENSITIVE, EXCLUDED_RULES, *SAVED):
             if key not in then:
                 conf.unsetConf(key)
+            elif key not in now and key not in modified:
+                _refuse_unset(key, then[key], conf)
             elif then[key] != now.get(key):
                 conf.setConfString(key, then[key])
         with classes_kept():
@@ -115,6 +122,21 @@ class Listener:
     def remove(self) -> None:
         """Stop listening."""
         self._spark.removeSparkListener(self._sink)
+
+
+def _refuse_unset(key: str, value: str, conf: JavaObject) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        default = str(conf.getConfString(key))
+    except (Py4JError, PySparkException):  # it has none
+        default = None
+    if default != value:
+        raise EngineError(
+            f"the program unset {key}, which was {value} from its start, and it is not known "
+            "whether the job still had it; set it to a value instead"
+        )
 
 
 def _scan(rows: list[list[str]]) -> ScanRead:

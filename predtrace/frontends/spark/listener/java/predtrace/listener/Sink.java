@@ -114,11 +114,13 @@ public final class Sink extends SparkListener {
       return;
     }
     String name = plan.getClass().getSimpleName();
-    if (name.equals("FileSourceScanExec")) {
+    if (name.equals("FileSourceScanExec") && isKnown(plan, "selectedPartitions")) {
       Object[] files = (Object[]) call(call(plan, "selectedPartitions"), "toPartitionArray");
       boolean pruned = !list(call(plan, "partitionFilters")).isEmpty();
       found.scans.add(new Scan(call(call(plan, "relation"), "location"), pruned, List.of(files)));
-    } else if (name.equals("BatchScanExec") && has(call(plan, "scan"), "fileIndex")) {
+    } else if (name.equals("BatchScanExec")
+        && has(call(plan, "scan"), "fileIndex")
+        && isKnown(plan, "inputPartitions")) {
       Object scan = call(plan, "scan");
       List<Object> files = new ArrayList<>();
       for (Object partition : list(call(plan, "inputPartitions"))) {
@@ -172,6 +174,13 @@ public final class Sink extends SparkListener {
       }
     }
     return false;
+  }
+
+  /** Whether a lazy value was computed. Scans that never ran would list their files only now. */
+  private static boolean isKnown(Object target, String lazy) throws ReflectiveOperationException {
+    java.lang.reflect.Field field = target.getClass().getDeclaredField(lazy);
+    field.setAccessible(true);
+    return field.get(target) != null;
   }
 
   private static boolean is(Class<?> type, String name) {
