@@ -20,7 +20,7 @@ CLASSES: dict[str, str] = {
     "float": "f32 f64",
     "number": "i8 i16 i32 i64 d5 d18 d38 unit frac f32 f64",
     "some": "i32 i64 d5 d18 f64",
-    "string": "text num",
+    "string": "text num odd",
     "time": "day ts ntz",
     "plain": "flag i8 i16 i32 i64 f32 f64 d5 d18 d38 unit text bytes day ts ntz",
     "ordered": "flag i8 i32 i64 f32 f64 d5 d18 d38 unit frac text pad bytes day ts ntz ym ds af at "
@@ -254,6 +254,25 @@ TEMPLATES: dict[str, str] = {
 }  # fmt: skip
 """Function id to templates, separated by semicolons. Casts are all pairs of types: `casts`."""
 
+FURTHER: dict[str, str] = {
+    "round": "round({decimal}, 3); round({decimal}, -2)",
+    "position": "position({text} IN {text}, 1); locate({text}, {text}, 3)",
+    "split": "split({odd}, ','); split({text}, '\\\\.'); split({text}, 'a', -1)",
+    "sha2": "sha2({text}, 0); sha2({text}, 512)",
+    "concat_ws": "concat_ws('-', {text}, {at}, 'x'); concat_ws(','); array_join({at}, '-')",
+    "trunc_timestamp": "date_trunc('DAY', {ts|ntz}); date_trunc('HOUR', {ts|ntz})"
+    "; date_trunc('WEEK', {ts}); date_trunc({text}, {ts})",
+    "get_item": "{array}[{i32}]",
+    "array_contains": "array_contains({ai}, {i32})",
+    "array_position": "array_position({at}, {text})",
+    "array_distinct": "array_distinct(transform({ai}, x -> x % 2))",
+    "date_add": "date_add({day}, {i32}); {day} + {i32}",
+    "date_sub": "date_sub({day}, {i32})",
+    "nullsafe_eq": "{aa} <=> {aa}; {ai} = {ai}",
+    "array_size": "size({array})",
+}
+"""More templates of some of the functions."""
+
 UNREACHED: dict[str, str] = {
     "nullif": "Spark rewrites it to CASE",
     "unscaled": "only the optimizer makes it (DecimalAggregates)",
@@ -266,7 +285,7 @@ UNREACHED: dict[str, str] = {
 def cases() -> list[Case]:
     """All calls, in the order of the table."""
     found: dict[Case, None] = {}
-    for function, templates in TEMPLATES.items():
+    for function, templates in itertools.chain(TEMPLATES.items(), FURTHER.items()):
         for template in filter(None, (part.strip() for part in templates.split("; "))):
             found.update((Case(function, text), None) for text in expanded(template))
     found.update((Case("cast", text), None) for text in casts())

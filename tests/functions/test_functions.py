@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from tests.functions.truth import Group, prepared
 from tests.functions.values import EDGES, ROWS, TYPES
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 _SAMPLE = 24
 _TYPES = 1
@@ -46,13 +45,6 @@ def test_every_kind_of_value_is_asked_for() -> None:
         assert len(values) ** 2 <= ROWS, kind
         assert len([case for case in cases() if f"{kind}_a" in case.text]) > len(TYPES), kind
     assert len(list(casts())) > len(TYPES) ** 2
-
-
-@pytest.fixture(scope="module")
-def edges(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edges]:
-    yield Edges(spark, tmp_path_factory.mktemp("edges"), "Europe/Berlin")
-    for table in ("edges", "spans"):
-        spark.sql(f"DROP TABLE {table}")
 
 
 @pytest.mark.parametrize("ansi", [True, False])

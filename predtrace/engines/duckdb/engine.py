@@ -42,7 +42,7 @@ from predtrace.engines.base import (
     spread,
 )
 from predtrace.engines.duckdb.cached import cached_inexactness, cached_relation
-from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
+from predtrace.engines.duckdb.dialect import DUCKDB_DIALECTS
 from predtrace.engines.duckdb.exact_plans import plan_inexactness
 from predtrace.engines.duckdb.exact_types import readable
 from predtrace.engines.duckdb.functions import inexactness
@@ -158,7 +158,8 @@ class DuckDBEvaluation:
         self._targets = targets
         self._cached = cached
         self._zone = settings.time_zone
-        self._queries = Queries("duckdb", DUCKDB_DIALECT.functions, targets.numbered)
+        self._dialect = DUCKDB_DIALECTS[settings.ansi]
+        self._queries = Queries("duckdb", self._dialect.functions, targets.numbered)
         self._bounds: dict[BindingSource, BoundRows] = {}
         self._taken: dict[BindingSource, dict[int, str]] = {}
         self._refined: dict[tuple[SetRequest, ...], Refined] = {}
@@ -381,10 +382,10 @@ class DuckDBEvaluation:
                 self._taken.setdefault(binding, {})[node] = name
                 rows = trees.table(name)
             scans[node] = rows
-        refuse_choices(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
-        refuse_rounding(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
-        refuse_ties(binding.graph, binding.node, DUCKDB_DIALECT, scans, self.value)
-        return plan_query(binding.graph, binding.node, DUCKDB_DIALECT, scans).subquery(copy=False)
+        refuse_choices(binding.graph, binding.node, self._dialect, scans, self.value)
+        refuse_rounding(binding.graph, binding.node, self._dialect, scans, self.value)
+        refuse_ties(binding.graph, binding.node, self._dialect, scans, self.value)
+        return plan_query(binding.graph, binding.node, self._dialect, scans).subquery(copy=False)
 
     def _described(self, name: str, rows: int, columns: Sequence[Column]) -> BoundRows:
         """The facts about a table of bound rows."""

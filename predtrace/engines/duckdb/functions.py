@@ -5,14 +5,17 @@ Refused functions are left to Spark, for the reason in their row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from sqlglot import exp
 
+from predtrace.engines.duckdb import carried, casts, dates, nested, texts, zoned
 from predtrace.engines.duckdb import exactness as where
-from predtrace.engines.duckdb import nested
 from predtrace.engines.duckdb import spellings as spell
+from predtrace.engines.duckdb import whole_numbers as whole
 from predtrace.engines.duckdb.exact_types import UNREADABLE
 from predtrace.engines.duckdb.python_functions import KEPT, kept_call
 from predtrace.engines.sql.compiler import (
@@ -25,14 +28,14 @@ from predtrace.engines.sql.compiler import (
     chain,
     infix,
 )
-from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, call_inexactness
+from predtrace.engines.sql.functions import ALWAYS, Evaluated, Refused, call_inexactness, spellings
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Expr, Param, walk
 from symbolic.functions import key_of, shown
 from symbolic.types import type_name
 
 if TYPE_CHECKING:
-    from predtrace.engines.sql.compiler import Spelling
+    from predtrace.engines.sql.compiler import Builder, Spelling
 
 _HASH = "the hash function is Spark's own"
 _ROUNDING = "results may round otherwise"
@@ -42,43 +45,66 @@ _ZONES = "time zone rules may differ"
 _NESTED = "nested values are handled otherwise"
 _UNPROVEN = "not measured against Spark"
 
-DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
+
+class ByMode(msgspec.Struct, frozen=True):
+    """Two spellings: for jobs in ANSI mode, and for jobs without it."""
+
+    in_ansi: Spelling
+    without_ansi: Spelling
+
+
+def _on_numbers(integers: Callable[[whole.Fit], Builder], others: Builder) -> ByMode:
+    """Integers wrap without ANSI mode."""
+    return ByMode(
+        spell.of_result(integers(whole.in_range), others),
+        spell.of_result(integers(whole.wrapped), others),
+    )
+
+
+def _sum(kind: type[exp.Binary]) -> ByMode:
+    return _on_numbers(functools.partial(whole.arithmetic, kind), spell.arithmetic(kind))
+
+
+_PRODUCT = _on_numbers(functools.partial(whole.arithmetic, exp.Mul), spell.multiply)
+_INTEGER_DIVIDE = ByMode(whole.integer_divide(whole.in_range), whole.integer_divide(whole.wrapped))
+
+DUCKDB: Mapping[str, Evaluated[Spelling | ByMode, Call] | Refused] = {
     "and": Evaluated(chain(exp.And), ALWAYS),
     "or": Evaluated(chain(exp.Or), ALWAYS),
     "not": Evaluated(build_not, ALWAYS),
     "in": Evaluated(build_in, where.COMPARED),
     "case": Evaluated(build_case, where.BRANCHES),
     "coalesce": Evaluated("coalesce", where.ARGUMENTS),
-    "eq": Evaluated(infix(exp.EQ), where.COMPARED),
+    "eq": Evaluated(infix(exp.EQ), where.EQUAL),
     "lt": Evaluated(infix(exp.LT), where.COMPARED),
     "le": Evaluated(infix(exp.LTE), where.COMPARED),
     "gt": Evaluated(infix(exp.GT), where.COMPARED),
     "ge": Evaluated(infix(exp.GTE), where.COMPARED),
     "is_null": Evaluated(build_is_null, ALWAYS),
     "is_not_null": Evaluated(build_is_not_null, ALWAYS),
-    "nullsafe_eq": Evaluated(infix(exp.NullSafeEQ), where.COMPARED),
+    "nullsafe_eq": Evaluated(infix(exp.NullSafeEQ), where.EQUAL),
     "is_nan": Evaluated(spell.is_nan, where.OF_FLOAT),
     "greatest": Evaluated("greatest", where.COMPARED),
     "least": Evaluated("least", where.COMPARED),
     "nullif": Evaluated("nullif", where.COMPARED),
     "hash": Refused(_HASH),
     "xxhash64": Refused(_HASH),
-    "add": Evaluated(spell.arithmetic(exp.Add), where.ARITHMETIC),
-    "subtract": Evaluated(spell.arithmetic(exp.Sub), where.ARITHMETIC),
-    "multiply": Evaluated(spell.multiply, where.ARITHMETIC),
-    "try_add": Evaluated(spell.arithmetic(exp.Add), where.ARITHMETIC_IN_ANSI),
-    "try_subtract": Evaluated(spell.arithmetic(exp.Sub), where.ARITHMETIC_IN_ANSI),
-    "try_multiply": Evaluated(spell.multiply, where.ARITHMETIC_IN_ANSI),
+    "add": Evaluated(_sum(exp.Add), where.ARITHMETIC),
+    "subtract": Evaluated(_sum(exp.Sub), where.ARITHMETIC),
+    "multiply": Evaluated(_PRODUCT, where.ARITHMETIC),
+    "try_add": Evaluated(_sum(exp.Add).in_ansi, where.ARITHMETIC),
+    "try_subtract": Evaluated(_sum(exp.Sub).in_ansi, where.ARITHMETIC),
+    "try_multiply": Evaluated(_PRODUCT.in_ansi, where.ARITHMETIC),
     "divide": Evaluated(spell.divide, where.DIVISION),
-    "integer_divide": Refused(_UNPROVEN),
-    "remainder": Refused(_UNPROVEN),
-    "pmod": Refused(_UNPROVEN),
-    "negate": Evaluated(spell.negative, where.ARITHMETIC),
-    "abs": Evaluated(spell.absolute, where.ARITHMETIC),
-    "round": Refused(_ROUNDING),
+    "integer_divide": Evaluated(_INTEGER_DIVIDE, where.WHOLE),
+    "remainder": Evaluated(whole.remainder, where.WHOLE),
+    "pmod": Evaluated(whole.positive_modulus, where.WHOLE),
+    "negate": Evaluated(_on_numbers(whole.negative, spell.negative), where.ARITHMETIC),
+    "abs": Evaluated(_on_numbers(whole.absolute, spell.absolute), where.ARITHMETIC),
+    "round": Evaluated(spell.rounded, where.ROUNDED),
     "bround": Refused(_ROUNDING),
-    "floor": Refused(_ROUNDING),
-    "ceil": Refused(_ROUNDING),
+    "floor": Evaluated(spell.whole("floor"), where.CUT),
+    "ceil": Evaluated(spell.whole("ceil"), where.CUT),
     "sqrt": Refused(_ROUNDING),
     "power": Refused(_ROUNDING),
     "exp": Refused(_ROUNDING),
@@ -92,9 +118,9 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "normalize_float": Refused(_ROUNDING),
     "unscaled": Refused(_UNPROVEN),
     "decimal_of": Refused(_UNPROVEN),
-    "check_overflow": Evaluated(build_cast("duckdb"), where.CAST),
-    "cast": Evaluated(spell.cast, where.CAST),
-    "try_cast": Evaluated(spell.cast, where.CAST_IN_ANSI),
+    "check_overflow": Evaluated(build_cast("duckdb"), casts.CAST),
+    "cast": Evaluated(ByMode(casts.try_cast, casts.cast), casts.CAST),
+    "try_cast": Evaluated(casts.try_cast, casts.CAST),
     "to_number": Refused(_UNPROVEN),
     "like": Evaluated(spell.like, where.LIKE),
     "ilike": Refused(_UNICODE),
@@ -103,74 +129,74 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "ends_with": Evaluated("suffix", where.OF_TEXT),
     "contains": Evaluated("contains", where.OF_TEXT),
     "substring": Evaluated(spell.substring, where.SUBSTRING),
-    "upper": Refused(_UNICODE),
-    "lower": Refused(_UNICODE),
-    "initcap": Refused(_UNICODE),
+    "upper": Evaluated(texts.in_case("upper"), texts.CASES),
+    "lower": Evaluated(texts.in_case("lower"), texts.CASES),
+    "initcap": Evaluated("spark_initcap", texts.CASES),
     "trim": Evaluated(spell.trimmed("trim"), where.TRIM),
     "ltrim": Evaluated(spell.trimmed("ltrim"), where.TRIM),
     "rtrim": Evaluated(spell.trimmed("rtrim"), where.TRIM),
-    "lpad": Refused(_UNPROVEN),
-    "rpad": Refused(_UNPROVEN),
+    "lpad": Evaluated(texts.padded("lpad"), texts.PADDED),
+    "rpad": Evaluated(texts.padded("rpad"), texts.PADDED),
     "char_pad": Evaluated(spell.char_pad, where.PAD),
     "length": Evaluated(spell.typed("length"), where.OF_TEXT),
     "concat": Evaluated(spell.concat, where.OF_TEXT),
-    "concat_ws": Refused(_UNPROVEN),
+    "concat_ws": Evaluated(texts.concat_ws, texts.JOINED),
     "replace": Evaluated("replace", where.REPLACE),
-    "translate": Refused(_UNPROVEN),
-    "reverse": Refused(_UNICODE),
-    "repeat": Refused(_UNPROVEN),
-    "position": Refused(_UNPROVEN),
+    "translate": Evaluated("translate", texts.CONSTANTS),
+    "reverse": Evaluated(texts.reverse, ALWAYS),
+    "repeat": Evaluated("repeat", texts.REPEATED),
+    "position": Evaluated(texts.position, texts.LOCATED),
     "instr": Evaluated(spell.typed("instr"), where.OF_TEXT),
     "regexp_replace": Refused(_JAVA),
     "regexp_extract": Refused(_JAVA),
-    "split": Refused(_JAVA),
-    "ascii": Refused(_UNICODE),
-    "md5": Refused(_UNPROVEN),
-    "sha2": Refused(_UNPROVEN),
-    "year": Evaluated(spell.typed("year"), where.OF_DATE),
-    "quarter": Evaluated(spell.typed("quarter"), where.OF_DATE),
-    "month": Evaluated(spell.typed("month"), where.OF_DATE),
-    "day": Evaluated(spell.typed("day"), where.OF_DATE),
-    "day_of_week": Evaluated(spell.typed("dayofweek", plus=1), where.OF_DATE),
-    "weekday": Evaluated(spell.typed("isodow", plus=-1), where.OF_DATE),
-    "day_of_year": Evaluated(spell.typed("dayofyear"), where.OF_DATE),
-    "week_of_year": Evaluated(spell.typed("weekofyear"), where.OF_DATE),
-    "hour": Refused(_ZONES),
-    "minute": Refused(_ZONES),
-    "second": Refused(_ZONES),
-    "date_add": Evaluated(spell.date_shift(exp.Add), where.DATE_AND_DAYS),
-    "date_sub": Evaluated(spell.date_shift(exp.Sub), where.DATE_AND_DAYS),
-    "date_diff": Evaluated(spell.date_diff, where.OF_DATES),
-    "date_add_interval": Evaluated(spell.date_add_interval, where.DATE_AND_INTERVAL),
-    "timestamp_add_interval": Refused(_ZONES),
+    "split": Evaluated(texts.split, texts.PARTED),
+    "ascii": Evaluated("ascii", where.OF_TEXT),
+    "md5": Evaluated("md5", texts.HASHED),
+    "sha2": Evaluated(texts.sha2, texts.HASHED),
+    "year": Evaluated(spell.typed("year"), dates.OF_DATE),
+    "quarter": Evaluated(spell.typed("quarter"), dates.OF_DATE),
+    "month": Evaluated(spell.typed("month"), dates.OF_DATE),
+    "day": Evaluated(spell.typed("day"), dates.OF_DATE),
+    "day_of_week": Evaluated(spell.typed("dayofweek", plus=1), dates.OF_DATE),
+    "weekday": Evaluated(spell.typed("isodow", plus=-1), dates.OF_DATE),
+    "day_of_year": Evaluated(spell.typed("dayofyear"), dates.OF_DATE),
+    "week_of_year": Evaluated(spell.typed("weekofyear"), dates.OF_DATE),
+    "hour": Evaluated(zoned.part("hour"), zoned.OF_TIME),
+    "minute": Evaluated(zoned.part("minute"), zoned.OF_TIME),
+    "second": Evaluated(zoned.part("second"), zoned.OF_TIME),
+    "date_add": Evaluated(dates.date_shift(exp.Add), dates.DATE_AND_DAYS),
+    "date_sub": Evaluated(dates.date_shift(exp.Sub), dates.DATE_AND_DAYS),
+    "date_diff": Evaluated(dates.date_diff, dates.OF_DATES),
+    "date_add_interval": Evaluated(dates.date_add_interval, dates.DATE_AND_INTERVAL),
+    "timestamp_add_interval": Evaluated(zoned.add_interval, zoned.WITH_INTERVAL),
     "timestamp_diff": Refused(_ZONES),
-    "add_months": Evaluated(spell.add_months, where.DATE_AND_MONTHS),
+    "add_months": Evaluated(dates.add_months, dates.DATE_AND_MONTHS),
     "months_between": Refused(_UNPROVEN),
-    "last_day": Evaluated("last_day", where.OF_DATE),
+    "last_day": Evaluated("last_day", dates.OF_DATE),
     "next_day": Refused(_UNPROVEN),
     "trunc_date": Refused(_UNPROVEN),
-    "trunc_timestamp": Refused(_ZONES),
+    "trunc_timestamp": Evaluated(zoned.truncated, zoned.TRUNCATED),
     "date_format": Refused(_JAVA),
     "parse_timestamp": Refused(_JAVA),
     "from_unix_time": Refused(_JAVA),
     "unix_time": Refused(_JAVA),
-    "unix_micros": Refused(_UNPROVEN),
-    "timestamp_micros": Refused(_UNPROVEN),
+    "unix_micros": Evaluated(zoned.micros, ALWAYS),
+    "timestamp_micros": Evaluated(zoned.of_micros, ALWAYS),
     "make_date": Refused(_UNPROVEN),
     "get_field": Evaluated("struct_extract", nested.FIELDS),
-    "get_item": Refused(_NESTED),
+    "get_item": Evaluated(nested.item, nested.OF_ARRAY),
     "array_size": Evaluated(nested.size, ALWAYS),
-    "array_contains": Refused(_NESTED),
-    "array_position": Refused(_NESTED),
-    "element_at": Refused(_NESTED),
+    "array_contains": Evaluated(nested.contains, nested.ELEMENTS_COMPARED),
+    "array_position": Evaluated(nested.position, nested.ELEMENTS_COMPARED),
+    "element_at": Evaluated("list_extract", nested.OF_ARRAY),
     "slice": Refused(_NESTED),
     "flatten": Refused(_NESTED),
-    "sort_array": Refused(_NESTED),
-    "array_distinct": Refused(_NESTED),
+    "sort_array": Evaluated(nested.sorted_, nested.SORTED),
+    "array_distinct": Evaluated(nested.distinct, nested.ELEMENTS_COMPARED),
     "array_remove": Refused(_NESTED),
     "array_repeat": Refused(_NESTED),
     "transform": Evaluated(nested.transform, ALWAYS),
-    "filter": Refused(_NESTED),
+    "filter": Evaluated("list_filter", nested.ONE_PARAMETER),
     "zip_with": Refused(_NESTED),
     "array_exists": Evaluated(nested.array_exists, nested.EXISTS),
     "array_forall": Refused(_NESTED),
@@ -180,10 +206,20 @@ DUCKDB: Mapping[str, Evaluated[Spelling, Call] | Refused] = {
     "make_struct": Evaluated(nested.struct, nested.FIELDS),
     "make_map": Refused(_NESTED),
     "map_from_arrays": Refused(_NESTED),
-    "carried": Refused("it is one of Spark's that nobody has compared"),
+    "carried": Evaluated(carried.build, carried.CARRIED),
     "python": Evaluated(kept_call, KEPT),
 }
 """Every function, by id."""
+
+
+def spelled(ansi: bool) -> dict[str, Spelling]:
+    """The spellings of the functions that DuckDB evaluates, for jobs in ANSI mode or without."""
+    return {
+        function: (spelling.in_ansi if ansi else spelling.without_ansi)
+        if isinstance(spelling, ByMode)
+        else spelling
+        for function, spelling in spellings(DUCKDB).items()
+    }
 
 
 def inexactness(exprs: Sequence[Expr], settings: EngineSettings) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from predtrace.engines.duckdb.restated import register
 from predtrace.engines.duckdb.source import files_reader
 from predtrace.errors import EngineError, SourceError, StoreError
 
@@ -51,7 +53,11 @@ def database() -> duckdb.DuckDBPyConnection:
         "python_enable_replacements": False,
         **(_CAREFUL if _failed.is_set() else {}),
     }
-    return duckdb.connect(":memory:", config=dict(config))
+    connection = duckdb.connect(":memory:", config=dict(config))
+    register(connection)
+    # The functions would outlive the interpreter.
+    atexit.register(connection.close)
+    return connection
 
 
 def replace_database() -> None:

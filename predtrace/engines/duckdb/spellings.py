@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from predtrace.engines.duckdb.whole_numbers import of_float
 from predtrace.engines.sql.compiler import build_like, literal_argument, named
 from predtrace.engines.sql.exact_division import exact_quotient
-from predtrace.engines.sql.literals import cast_to, number, sql_literal, sql_type, text_literal
+from predtrace.engines.sql.literals import cast_to, number, sql_type
 from predtrace.errors import EngineError
 from symbolic.expr import Call, Literal
-from symbolic.types import Date, Decimal, String, YearMonthInterval
+from symbolic.types import Decimal, Float, Integer
 
 if TYPE_CHECKING:
     from predtrace.engines.sql.compiler import Args, Builder
 
-_MICROSECONDS_PER_DAY = 86_400_000_000
 _WIDEST = 38
 
 
@@ -53,40 +52,6 @@ def _fitting(value: exp.Expr, call: Call) -> exp.Expr:
     """
     roomy = isinstance(call.type, Decimal) and call.type.precision < _WIDEST
     return exp.paren(value, copy=False) if roomy else null_for_failure(value)
-
-
-def cast(call: Call, args: Args) -> exp.Expr:
-    """CAST to the call's type, with the text of dates and fractions as Spark writes it."""
-    source = args[0]
-    match call.args[0].type, call.type:
-        case Date(), String():
-            return _date_text(source, cast_to(source, call.type, "duckdb"))
-        case Decimal(precision, scale), String() if precision == scale:
-            # A decimal without a digit before the point is written '.5'.
-            source = cast_to(source, Decimal(precision + 1, scale), "duckdb")
-    return cast_to(source, call.type, "duckdb")
-
-
-def _date_text(date: exp.Expr, usual: exp.Expr) -> exp.Expr:
-    """A date as Spark writes it: years of more than four digits have a sign; year 0 comes before
-    1."""
-    year = named("year", date.copy())
-    within = exp.Between(
-        this=date.copy(),
-        low=sql_literal(Literal(dt.date.min, Date()), "duckdb"),
-        high=sql_literal(Literal(dt.date.max, Date()), "duckdb"),
-    )
-    sign = exp.Case(
-        ifs=[
-            exp.If(this=exp.GT(this=year, expression=number(dt.MAXYEAR)), true=text_literal("+")),
-            exp.If(this=exp.LT(this=year.copy(), expression=number(0)), true=text_literal("-")),
-        ],
-        default=text_literal(""),
-    )
-    digits = named("format", text_literal("{:04d}"), named("abs", year.copy()))
-    rest = named("strftime", date.copy(), text_literal("-%m-%d"))
-    text = exp.DPipe(this=exp.DPipe(this=sign, expression=digits), expression=rest)
-    return exp.paren(exp.Case(ifs=[exp.If(this=within, true=usual)], default=text), copy=False)
 
 
 def multiply(call: Call, args: Args) -> exp.Expr:
@@ -165,48 +130,14 @@ def typed(name: str, plus: int = 0) -> Builder:
     return build
 
 
-def date_shift(kind: type[exp.Binary]) -> Builder:
-    """A date plus or minus days, NULL where that overflows."""
-
-    def build(call: Call, args: Args) -> exp.Expr:
-        days = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
-        return null_for_failure(kind(this=args[0], expression=days))
-
-    return build
-
-
-def date_diff(call: Call, args: Args) -> exp.Expr:
-    """Days between two dates."""
-    days = exp.paren(exp.Sub(this=args[0], expression=args[1]), copy=False)
-    return exp.Cast(this=days, to=exp.DataType.build("INT"))
-
-
-def _months_later(date: exp.Expr, months: exp.Expr) -> exp.Expr:
-    moved = null_for_failure(exp.Add(this=date, expression=months))
-    return exp.Cast(this=moved, to=exp.DataType.build("DATE"))
-
-
-def add_months(call: Call, args: Args) -> exp.Expr:
-    """A date plus months, NULL where that overflows."""
-    months = exp.Cast(this=args[1], to=exp.DataType.build("INT"))
-    return _months_later(args[0], named("to_months", months))
-
-
-def date_add_interval(call: Call, args: Args) -> exp.Expr:
-    """A date plus a constant interval, NULL where that overflows."""
-    amount = literal_argument(call, 1)
-    if not isinstance(amount, int):
-        return exp.Cast(this=exp.Null(), to=sql_type(call.type, "duckdb"))
-    if isinstance(call.args[1].type, YearMonthInterval):
-        return _months_later(args[0], named("to_months", number(amount)))
-    return null_for_failure(
-        exp.Add(this=args[0], expression=number(amount // _MICROSECONDS_PER_DAY))
-    )
-
-
 def is_nan(call: Call, args: Args) -> exp.Expr:
     """isnan, false for NULL."""
     return named("coalesce", named("isnan", *args), exp.Boolean(this=False))
+
+
+def of_result(integers: Builder, others: Builder) -> Builder:
+    """One spelling where the result is an integer, another one else."""
+    return lambda call, args: (integers if isinstance(call.type, Integer) else others)(call, args)
 
 
 def negative(call: Call, args: Args) -> exp.Expr:
@@ -217,3 +148,20 @@ def negative(call: Call, args: Args) -> exp.Expr:
 def absolute(call: Call, args: Args) -> exp.Expr:
     """The number without its sign, NULL where that overflows."""
     return null_for_failure(named("abs", *args))
+
+
+def rounded(call: Call, args: Args) -> exp.Expr:
+    """ROUND of a decimal, halves away from zero."""
+    return cast_to(named("round", *args), call.type, "duckdb")
+
+
+def whole(name: str) -> Builder:
+    """FLOOR and CEIL."""
+
+    def build(call: Call, args: Args) -> exp.Expr:
+        value = named(name, *args)
+        if isinstance(call.args[0].type, Float) and isinstance(call.type, Integer):
+            return of_float(value, call.type)
+        return cast_to(value, call.type, "duckdb")
+
+    return build
