@@ -44,7 +44,7 @@ def source_of(function: FunctionType) -> Source:
         raise NoSource(f"its source cannot be had ({error})") from error
     if code not in codes:
         raise NoSource("its source changed since it was loaded")
-    found = [node for node in ast.walk(tree) if _defines(node, code)]
+    found = [node for node in ast.walk(tree) if is_definition(node, code)]
     if len(found) != 1:
         raise NoSource(f"{len(found)} functions stand where its code says")
     (definition,) = found
@@ -72,7 +72,7 @@ def _read(text: str) -> tuple[ast.Module, frozenset[CodeType]]:
     return tree, frozenset(found)
 
 
-def _defines(node: ast.AST, code: CodeType) -> bool:
+def is_definition(node: ast.AST, code: CodeType) -> bool:
     """Whether a node is the definition that a code was compiled from."""
     if isinstance(node, ast.FunctionDef):
         return node.name == code.co_name and _first_line(node) == code.co_firstlineno
