@@ -124,7 +124,7 @@ MOVING = """
     execution.pandas.udf.buffer.size execution.pyspark.python execution.pyspark.udf.
     execution.python.udf. execution.pythonUDF.arrow.concurrency.level
     execution.pythonUDF.mapInBatch.legacy.acceptAnyIterable.enabled
-    execution.udf.unified.execution.enabled datetime.java8API.enabled pyspark.
+    execution.udf.unified.execution.enabled pyspark.
     session.localRelationBatchOfChunksSizeBytes session.localRelationCacheThreshold
     session.localRelationChunkSizeBytes session.localRelationChunkSizeLimit
     session.localRelationChunkSizeRows session.localRelationSizeLimit

@@ -31,6 +31,8 @@ OWN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
+    # Filters on files get days as they are: Java's old classes lack ten days of October 1582.
+    "spark.sql.datetime.java8API.enabled": "true",
     # A predicate without params is joined with the target numbers without a condition.
     "spark.sql.crossJoin.enabled": "true",
     # From a = b and CAST(a AS STRING) = c Spark infers CAST(b AS STRING) = c, but 0.0 = -0.0.
