@@ -152,13 +152,17 @@ def _is_wrapped(value: Any) -> bool:
 
 
 def _pickled(live: Live) -> bytes:
-    """The bytes to which PySpark pickles a function; none for what cannot be pickled."""
+    return pickled((live.function, live.returns))
+
+
+def pickled(value: Any) -> bytes:
+    """The bytes to which PySpark pickles a value; none for what cannot be pickled."""
     from pyspark import cloudpickle
     from pyspark.serializers import pickle_protocol
 
     try:
         # As PySpark's serializer does, which prints what does not work.
-        return bytes(cloudpickle.dumps((live.function, live.returns), pickle_protocol))
+        return bytes(cloudpickle.dumps(value, pickle_protocol))
     except Exception:
         # Whatever the object's own code raises: it cannot be a function of a pipeline.
         return b""

@@ -14,6 +14,7 @@ from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.expressions import ExpressionReader, refusal
 from predtrace.frontends.spark.pass_through import finish
 from predtrace.frontends.spark.registry import translates
+from predtrace.frontends.spark.table_functions import TABLE_FUNCTION, table_function
 from predtrace.frontends.spark.translation import Prepared, Translated, Translation
 from predtrace.frontends.spark.tree import Node
 from predtrace.jobs.checks import function_problem
@@ -114,11 +115,13 @@ GENERATORS: dict[str, Callable[[Sequence[Expr], Sequence[Column]], Made]] = {
 """Catalyst class of a generator: its rows, of its arguments and columns."""
 
 
-@translates("Generate", to="Generate", keeps_columns=True)
+@translates("Generate", to="Generate, Opaque", keeps_columns=True)
 def _generate(translation: Translation, prepared: Prepared) -> Translated:
     (below,) = prepared.inputs
     node, generator = prepared.node, prepared.one("generator")
     assert generator is not None
+    if generator.cls == TABLE_FUNCTION:
+        return table_function(translation, prepared, generator)
     reader = translation.reader(below, replaced=prepared.replaced)
     attributes = prepared.many("generatorOutput")
     columns = tuple(

@@ -32,6 +32,7 @@ from predtrace.frontends.spark.pivots import without_pivots
 from predtrace.frontends.spark.pruning import prune
 from predtrace.frontends.spark.sessions_merged import SessionMerger, without_lineage
 from predtrace.frontends.spark.statements import query_frame
+from predtrace.frontends.spark.table_functions import TableFunctionRewriter
 from predtrace.frontends.spark.translation import Translation
 from predtrace.frontends.spark.variables import Variables
 from predtrace.jobs.settings import EXCLUDED_RULES, read_settings
@@ -116,7 +117,8 @@ def _read(
     told = tell_files(given, session._jsparkSession, builder)
     merger = SessionMerger(builder)
     rewritten = AsOfRewriter(builder).rewritten(without_pivots(prune(told, builder), builder))
-    plan = merger.rewritten(rewritten)
+    beside = TableFunctionRewriter(builder)
+    plan = beside.rewritten(merger.rewritten(rewritten))
     settings = read_settings(session.conf, session.version)
     translation = Translation(
         builder=builder,
@@ -125,6 +127,7 @@ def _read(
         carrier=Carrier(session, settings, builder, functions),
         leaves=collect_leaves(plan),
         variables=Variables(jvm),
+        table_functions=beside.joins,
         read=read,
     )
     result = translate(translation, translation.normalized(plan.handle))

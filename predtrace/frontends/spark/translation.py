@@ -87,6 +87,8 @@ class Translation:
     builds: list[Build] = field(default_factory=list)
     expr_ids: dict[int, int] = field(default_factory=dict)
     """Catalyst's expression id of each column."""
+    table_functions: dict[int, JavaObject] = field(default_factory=dict)
+    """The lateral joins that table functions were: see `TableFunctionRewriter`."""
     leaf_handles: dict[int, JavaObject] = field(default_factory=dict)
     leaf_numbers: dict[int, int] = field(default_factory=dict)
     shared: dict[int, Translated] = field(default_factory=dict)
