@@ -61,12 +61,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _session(spark: SparkSession, table: Path, cls: type) -> tuple[SparkSession, Any]:
+def _session(spark: SparkSession, table: Path, cls: type) -> SparkSession:
     session = spark.newSession()
     session.read.parquet(str(table)).createOrReplaceTempView("t")
-    made = udtf(cls, returnType="word string, place int")
-    session.udtf.register("words", made)
-    return session, made
+    session.udtf.register("words", udtf(cls, returnType="word string, place int"))
+    return session
 
 
 def _found(job: Any, targets: list[Any]) -> list[list[int]]:
@@ -94,7 +93,7 @@ QUERIES: dict[str, tuple[str, Shown]] = {
 def test_without_state(spark: SparkSession, table: Path, tmp_path: Path, name: str) -> None:
     """Equal input rows count together: the rows 1 and 5 are equal but for the id."""
     query, shown = QUERIES[name]
-    session, kept = _session(spark, table, Words)
+    session = _session(spark, table, Words)
     job = predtrace.trace(query, session).run(tmp_path)
     truth: dict[Any, list[int]] = {}
     for number, row in enumerate(zip(TEXTS, WEIGHTS, strict=True)):
@@ -108,15 +107,13 @@ def test_without_state(spark: SparkSession, table: Path, tmp_path: Path, name: s
     found = _found(job, targets)
     assert found == [truth[row[: len(next(iter(truth)))]] for row in targets]
     assert sorted(map(str, output)) == sorted(map(str, session.sql(query).collect()))
-    assert kept is not None
 
 
 @pytest.mark.parametrize("cls", [Counts, Remembers])
 def test_with_state(spark: SparkSession, table: Path, tmp_path: Path, cls: type) -> None:
-    session, kept = _session(spark, table, cls)
+    session = _session(spark, table, cls)
     job = predtrace.trace("SELECT id, word, place FROM t, LATERAL words(s)", session).run(tmp_path)
     answer = job.lineage(tuple(job.output.collect()[0]))
     (scan,) = answer.scans
     assert (scan.label, scan.count()) == ("superset", 7)
     assert "words" in scan.reason
-    assert kept is not None

@@ -8,6 +8,7 @@ none only if that shows.
 from __future__ import annotations
 
 import dis
+import gc
 import re
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -27,14 +28,12 @@ def keeps_no_state(sent: bytes) -> bool:
 
 
 def _classes() -> Iterator[type]:
-    """The classes of table functions of this process."""
-    import gc
-
-    from pyspark.sql.udtf import UserDefinedTableFunction
-
+    """The user's classes in this process that may be table functions, wherever they are kept."""
     for value in gc.get_objects():
-        if type(value) is UserDefinedTableFunction and isinstance(value.func, type):
-            yield value.func
+        if type(value) is not type or "eval" not in vars(value):
+            continue
+        if not is_of_library(str(vars(value).get("__module__"))):
+            yield value
 
 
 def _is_plain(cls: type) -> bool:
