@@ -95,9 +95,11 @@ def statement_of(seed: int, batch: Batch) -> Statement:
 
 
 def choices_of(seed: int) -> Choices:
-    """Every tenth seed is asked about on Spark, too, which then stores the intermediates."""
+    """Every tenth seed is asked about on Spark, too; then and at times else the run stores the
+    intermediates."""
     rng = random.Random(f"choices {seed}")
     aggregates = rng.choice(("minimal", "minimal", "whole"))
     if seed % 10:
-        return Choices(aggregates, instead=seed % 5 == 1)
+        keep = rng.choice(("none", "none", "inline", "late"))
+        return Choices(aggregates, keep=keep, instead=seed % 5 == 1)
     return Choices(aggregates, ("duckdb", "spark"), rng.choice(("inline", "late")))

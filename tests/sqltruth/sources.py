@@ -14,6 +14,7 @@ from tests.sqltruth.functions import (
     MOMENT,
     TEXT,
 )
+from tests.sqltruth.groups import Groups
 from tests.sqltruth.names import Column, Source, names_of
 from tests.sqltruth.spelling import text
 from tests.sqltruth.syntax import (
@@ -29,7 +30,6 @@ from tests.sqltruth.syntax import (
     Windows,
     quoted,
 )
-from tests.sqltruth.windowing import Windowing
 
 _TYPED = (INT, INT, LONG, TEXT, DOUBLE, DATE, MOMENT, LOCAL, BOOL)
 """Types whose constants are of the type that the text gives them."""
@@ -39,7 +39,7 @@ SAMPLES = ("100 PERCENT", "1000 ROWS", "0 PERCENT", "BUCKET 1 OUT OF 1")
 """Samples that every run draws alike."""
 
 
-class Sources(Windowing):
+class Sources(Groups):
     """Draws FROM items."""
 
     def values_item(self) -> Source:
@@ -120,5 +120,5 @@ class Sources(Windowing):
 
     def sampled(self, table: Table) -> Table:
         """The table, perhaps a sample that is up to no run."""
-        chosen = self.pick(SAMPLES) if self.chance(0.03) else ""
+        chosen = self.pick(SAMPLES) if self.chance(0.01) else ""
         return Table(table.relation, table.name, table.alias, table.width, chosen)
