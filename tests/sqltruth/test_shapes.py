@@ -39,6 +39,7 @@ from tests.sqltruth.functions import (
 from tests.sqltruth.syntax import (
     Aggregate,
     Call,
+    Constant,
     Derived,
     Exists,
     InQuery,
@@ -49,6 +50,7 @@ from tests.sqltruth.syntax import (
     SetOperation,
     Sorting,
     Statement,
+    View,
     Window,
     Windows,
 )
@@ -134,6 +136,11 @@ def shapes() -> Iterator[tuple[str, Query]]:
     again = table(5, "s")
     both = Join("JOIN", beside, again, eq(A, col(again, "a")))
     yield "lateral join between two scans", select(A, Ref(31, 0, LONG, "d.k0"), source=both)
+    day = Constant(DAY, DATE, "DATE '2021-10-31'")
+    none = Constant(None, DATE, "CAST(NULL AS date)")
+    view = View(32, "inline", ((number(1), day), (number(2), none)), "v", ("p", "q"))
+    shown = (A, Ref(32, 0, INT, "v.p"), Ref(32, 1, DATE, "v.q"))
+    yield "structs of constants", select(*shown, source=R, views=(view,))
     yield "IN as a value", select(InQuery((A,), inner), ODD, source=R)
 
 

@@ -47,28 +47,45 @@ def _read(node: Node, kind: t.DataType, text: str | None) -> Literal:
     )
 
 
-def read_array(node: Node, kind: t.Array) -> Call | Literal:
-    """A ``Literal`` node of an array, as the array of its elements.
+def read_nested(node: Node, kind: t.Array | t.Record) -> Expr:
+    """A ``Literal`` node of an array or struct, as the array of its elements, or the struct of
+    its fields.
 
     Raises OpaqueExpressionError for elements that the IR cannot hold.
     """
-    if node.fields.get("value") is None:
-        return Literal(None, kind)
-    return _array(node, node.handle.value(), node.handle.dataType(), kind)
+    value = None if node.fields.get("value") is None else node.handle.value()
+    return _inner(node, value, node.handle.dataType(), kind)
 
 
-def _array(node: Node, data: Any, java_type: Any, kind: t.Array) -> Call:
-    java_element, element = java_type.elementType(), kind.element
-    items: list[Expr] = []
-    for index in range(data.numElements()):
-        value = None if data.isNullAt(index) else data.get(index, java_element)
-        if isinstance(element, t.Array) and value is not None:
-            items.append(_array(node, value, java_element, element))
-        elif isinstance(element, t.Timestamp) and value is not None:
-            items.append(Literal(_timestamp(value, element.zoned), element))
-        else:
-            items.append(_read(node, element, None if value is None else _text(value, element)))
-    return Call("make_array", tuple(items), kind, nullable=False)
+def _inner(node: Node, value: Any, java_type: Any, kind: t.DataType) -> Expr:
+    """A value in Catalyst's internal form, perhaps one inside a literal."""
+    match kind:
+        case _ if value is None:
+            return Literal(None, kind)
+        case t.Array(element=element):
+            inner = java_type.elementType()
+            items = (
+                _inner(node, _at(value, n, inner), inner, element)
+                for n in range(value.numElements())
+            )
+            return Call("make_array", tuple(items), kind, nullable=False)
+        case t.Record(fields=fields):
+            types = [each.dataType() for each in java_type.fields()]
+            values = (
+                _inner(node, _at(value, n, inner), inner, field.type)
+                for n, (inner, field) in enumerate(zip(types, fields, strict=True))
+            )
+            return Call("make_struct", tuple(values), kind, nullable=False)
+        case t.Timestamp(zoned=zoned):
+            return Literal(_timestamp(value, zoned), kind)
+        case t.Binary():
+            return Literal(bytes(value), kind)
+        case _:
+            return _read(node, kind, _text(value, kind))
+
+
+def _at(data: Any, place: int, java_type: Any) -> Any:
+    return None if data.isNullAt(place) else data.get(place, java_type)
 
 
 def _text(value: Any, kind: t.DataType) -> str:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from predtrace.frontends.spark import SparkPipeline
+from pushdown.operators import Generate
 from symbolic import types as t
 from symbolic.expr import Call, Literal, render
 from tests.frontends.spark.shapes import projected
@@ -105,6 +106,28 @@ LITERALS = {
 @pytest.mark.parametrize("text", LITERALS)
 def test_literal(read: Read, text: str) -> None:
     assert projected(read(f"SELECT {text}"))[0] == LITERALS[text]
+
+
+_INNER = t.Record((t.Field("a", t.DATE), t.Field("b", t.Array(t.Binary()))))
+_ITEMS = (
+    Call(
+        "make_struct",
+        (
+            Literal(dt.date(2020, 2, 29), t.DATE),
+            Call("make_array", (Literal(b"\xff", t.Binary()),), t.Array(t.Binary()), False),
+        ),
+        _INNER,
+        False,
+    ),
+    Literal(None, _INNER),
+)
+
+
+def test_structs_and_arrays_that_are_folded(read: Read) -> None:
+    made = "named_struct('a', DATE '2020-02-29', 'b', array(X'ff'))"
+    pipeline = read(f"SELECT y FROM t LATERAL VIEW explode(array({made}, NULL)) x AS y")
+    (generate,) = (op for op in pipeline.graph.operators() if isinstance(op, Generate))
+    assert generate.rows == Call("make_array", _ITEMS, t.Array(_INNER), False)
 
 
 TYPES = {

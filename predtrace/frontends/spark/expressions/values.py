@@ -10,7 +10,7 @@ from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.expressions.reader import ExpressionReader
 from predtrace.frontends.spark.expressions.refusals import refusal
 from predtrace.frontends.spark.expressions.registry import function_of, made, reads
-from predtrace.frontends.spark.literals import read_array, read_literal
+from predtrace.frontends.spark.literals import read_literal, read_nested
 from predtrace.frontends.spark.tree import Node
 from symbolic import types as t
 from symbolic.expr import Call, Expr, Literal
@@ -29,13 +29,13 @@ def _column(reader: ExpressionReader, node: Node) -> Expr:
     )
 
 
-@reads("Literal", function="make_array", says="literal; make_array for arrays")
+@reads("Literal", function="make_array", says="literal; make_array and make_struct")
 def _literal(_: ExpressionReader, node: Node) -> Expr:
     kind = value_type(node, node.fields["dataType"])
     if kind == _INTERVAL and node.fields.get("value") is not None:
         # Months, days and microseconds, written apart: their text means them again.
         return Call("cast", (Literal(str(node.fields["value"]), t.STRING),), kind, nullable=False)
-    return read_array(node, kind) if isinstance(kind, t.Array) else read_literal(node)
+    return read_nested(node, kind) if isinstance(kind, t.Array | t.Record) else read_literal(node)
 
 
 @reads("RaiseError", function=None, says="NULL: a job that ran did not come to it")
