@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -58,6 +60,8 @@ class Recorder:
             )
         session = execution.session(self._context)
         pipeline = read_plan(session, write.query, _text(execution), execution.files_read())
+        if pipeline.dates_only and _on_this_day(execution, pipeline.settings.time_zone):
+            pipeline = replace(pipeline, time_dependent=False)
         Trace(pipeline).record(
             self._store,
             aggregates=self._aggregates,
@@ -100,6 +104,16 @@ def _job_of(execution: Execution) -> Write | None:
     if found is not None and found.written.mode == IGNORE and not execution.files_written:
         return None  # something was there, and stayed
     return found
+
+
+def _on_this_day(execution: Execution, time_zone: str) -> bool:
+    """Whether the execution began on the day that it is now, in a time zone."""
+    try:
+        zone = ZoneInfo(time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return False
+    began = datetime.fromtimestamp(execution.started / 1000, zone)
+    return began.date() == datetime.now(zone).date()
 
 
 def _timed(write: Write | None, execution: Execution) -> Write | None:

@@ -190,3 +190,19 @@ def test_a_setting_that_was_unset_is_not_guessed(program: Program) -> None:
         assert program.job(after).record.settings.time_zone == in_force
     else:
         assert "the program unset spark.sql.session.timeZone, which was UTC" in after.problem
+
+
+def test_the_date_is_known_on_the_same_day(program: Program) -> None:
+    import datetime
+
+    def today() -> datetime.date:
+        return datetime.datetime.now(datetime.UTC).date()
+
+    began = today()
+    frame = program.sales().selectExpr("id", "date_add(current_date(), id) as due")
+    frame.where("due > current_date() + interval 2 days").write.parquet(program.path("out"))
+    (entry,) = program.jobs()
+    if today() == began:
+        answer = program.job(entry).lineage({"due": began + datetime.timedelta(days=5)})
+        assert answer.label == "precise"
+        assert ids(answer, "sales") == [5]

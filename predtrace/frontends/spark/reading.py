@@ -16,6 +16,7 @@ from predtrace.frontends.spark.as_of import AsOfRewriter
 from predtrace.frontends.spark.building import builder_in
 from predtrace.frontends.spark.carrying import Carrier
 from predtrace.frontends.spark.catalyst import JavaObject, option
+from predtrace.frontends.spark.clocks import reads_dates_only
 from predtrace.frontends.spark.files_read import FilesRead
 from predtrace.frontends.spark.leaves import collect_leaves
 from predtrace.frontends.spark.malformed import refuse_malformed
@@ -139,12 +140,14 @@ def _read(
     sources = translation.book.sources()
     refuse_malformed(graph, sources, str(session.conf.get("spark.sql.columnNameOfCorruptRecord")))
     refuse_split_blocks(graph, sources, unsplit_bytes(session._jsparkSession))
+    clock = not settled.fastEquals(inlined)
     return SparkPipeline(
         graph=graph,
         sources=sources,
         settings=translation.settings,
         query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
-        time_dependent=not settled.fastEquals(inlined),
+        time_dependent=clock,
+        dates_only=clock and reads_dates_only(inlined, settled),
         tells_files=told is not given,
         unrepeatable=translation.book.unrepeatable(),
         functions_read=tuple(translation.carrier.python_read),
