@@ -161,6 +161,24 @@ def test_a_predicate_means_what_spark_makes_of_it(
     assert found(job, "spark", some) == {text: truth[text] for text in some}
 
 
+def test_another_type_of_timestamps(values: tuple[Any, str], tmp_path: Path) -> None:
+    """Texts that the setting changes are refused; the others mean what they mean to Spark."""
+    own, path = values
+    session = own.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    session.conf.set("spark.sql.optimizer.excludedRules", UNSOUND)
+    session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    frame = session.read.parquet(path)
+    frame.createOrReplaceTempView("v")
+    job = predtrace.trace("SELECT * FROM v", session).run(tmp_path)
+    assert refused(job, "wall >= TIMESTAMP '2021-03-28 03:00:00'")
+    texts = [text for text in sample() if accepted(frame, text) and not refused(job, text)]
+    assert len(texts) > 80
+    exact = [text for text in texts if _on_duckdb(job, text)]
+    truth = means(frame, exact)
+    assert found(job, "duckdb", exact) == truth
+
+
 def _on_duckdb(job: Any, text: str) -> bool:
     try:
         job.lineage(text, engine="duckdb")

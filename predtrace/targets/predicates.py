@@ -45,13 +45,9 @@ _LETTERS: dict[str, DataType] = {
     "DOUBLE": DOUBLE,
 }
 """Numbers with a letter behind them (Y, S, L, D), by sqlglot's name of the type."""
-_READING = {
-    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
-    "spark.sql.parser.escapedStringLiterals": "false",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
-}
-"""The default values of settings that change what the text of a constant means."""
+_TIMESTAMP_TYPE = "spark.sql.timestampType"
+"""The saved setting that changes what the text of a constant means: other settings of the parser
+are not saved, and texts are read by their defaults."""
 
 
 def parse_predicate(
@@ -75,12 +71,12 @@ def parse_predicate(
         raise TargetError(
             f"the target predicate {text!r} cannot be parsed as a SQL condition over the output"
         ) from error
-    for name, usual in _READING.items():
-        if settings.conf.get(name) not in (None, usual):
-            raise TargetError(
-                f"the job ran with {name}={settings.conf[name]}, under which the text of a "
-                "predicate means something else; give the target as a row or a dict of values"
-            )
+    meant = settings.conf.get(_TIMESTAMP_TYPE)
+    if meant not in (None, "TIMESTAMP_LTZ") and "timestamp" in text.casefold():
+        raise TargetError(
+            f"the job ran with {_TIMESTAMP_TYPE}={meant}, under which TIMESTAMP in the text of a "
+            "predicate means something else; give the target as a row or a dict of values"
+        )
     return _Reader(text, find, instant, settings.ansi).condition(tree)
 
 
