@@ -119,6 +119,11 @@ def in_turn(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield frame[["v"]].head(0)
 
 
+def batches_in_turn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.select(["v"]).slice(1)
+
+
 def of_table(table: pa.Table) -> pa.Table:
     return table.select(["v"]).slice(0, 1)
 
@@ -140,6 +145,11 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], Callable[[list[int]], list[int]]
     "nothing": (
         lambda g: g.applyInPandas(nothing_for_some, "v long"),
         lambda rows: [] if len(rows) > 1 else [V[rows[0]]],
+    ),
+    "in turn": (lambda g: g.applyInPandas(in_turn, "v long"), lambda rows: [V[rows[0]]]),
+    "Arrow in turn": (
+        lambda g: g.applyInArrow(batches_in_turn, "v long"),
+        lambda rows: [V[r] for r in rows[1:]],
     ),
     "Arrow": (lambda g: g.applyInArrow(of_table, "v long"), lambda rows: [V[rows[0]]]),
     "Arrow with the key": (

@@ -22,6 +22,7 @@ from pyspark.sql import functions as f
 import predtrace
 from predtrace.environment import python_functions
 from predtrace.errors import PredTraceError, StoreError
+from predtrace.jobs.store import JobStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -194,7 +195,12 @@ def test_another_process(spark: SparkSession, table: Path, tmp_path: Path) -> No
 
     made = spark.read.parquet(str(table)).groupBy(hidden()("s").alias("k")).agg(f.max("n"))
     job = predtrace.trace(made).run(tmp_path)
-    assert job.record.functions[0].results
+    kept = job.record.functions[0].results
+    assert kept
+    (line,) = JobStore(tmp_path).jobs()
+    output = job.record.output
+    assert output is not None
+    assert line.bytes >= output.bytes + sum(each.bytes for each in kept)
     code = (
         "import sys, predtrace\n"
         f"job = predtrace.open_job({str(tmp_path)!r}, {job.id!r})\n"

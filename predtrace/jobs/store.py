@@ -131,7 +131,9 @@ class JobStore:
         except PredTraceError as error:
             return JobSummary(id=job_id, problem=str(error))
         # Plans for both readings of min and max may share a stored table.
-        stored = {item.result.folder: item.result.bytes for item in job.intermediates}
+        kept = [each for function in job.functions for each in function.results]
+        results = [*(item.result for item in job.intermediates), *kept]
+        stored = {result.folder: result.bytes for result in results}
         indexes = (self.path / job_id).glob("index-*.prx")
         return JobSummary(
             id=job_id,
