@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql.functions import udtf
 
 import predtrace
+from predtrace.errors import PredTraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,6 +108,17 @@ def test_without_state(spark: SparkSession, table: Path, tmp_path: Path, name: s
     found = _found(job, targets)
     assert found == [truth[row[: len(next(iter(truth)))]] for row in targets]
     assert sorted(map(str, output)) == sorted(map(str, session.sql(query).collect()))
+
+
+def test_outer_joins(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    """A row beside which no row stands, and a function that may keep state."""
+    query = "SELECT id, word FROM t LEFT JOIN LATERAL words(s)"
+    job = predtrace.trace(query, _session(spark, table, Words)).run(tmp_path)
+    targets = [tuple(row) for row in job.output.collect()]
+    assert (2, None) in targets
+    assert _found(job, targets) == [[number] for number, _ in targets]
+    with pytest.raises(PredTraceError, match=r"words.*may keep state"):
+        predtrace.trace(query, _session(spark, table, Counts))
 
 
 @pytest.mark.parametrize("cls", [Counts, Remembers])

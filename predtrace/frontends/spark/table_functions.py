@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from predtrace.environment.table_functions import keeps_no_state
-from predtrace.frontends.spark.catalyst import JavaObject, option, origin_of
+from predtrace.errors import UnsupportedOperatorError
+from predtrace.frontends.spark.catalyst import JavaObject, option, origin_of, place
 from predtrace.frontends.spark.collations import value_type
 from predtrace.frontends.spark.expressions.python_functions import function_bytes
 from predtrace.frontends.spark.pass_through import build_of
 from predtrace.frontends.spark.rewriting import PlanRewriter
 from predtrace.frontends.spark.translation import Build, Prepared, Translated, Translation
 from predtrace.frontends.spark.tree import Node, read_tree
-from pushdown.operators import Assignment, GroupKey, Opaque, RowTransform
+from pushdown.operators import Assignment, Domain, GroupKey, Opaque, RowTransform
 from symbolic.types import comparable
 
 TABLE_FUNCTION = "PythonUDTF"
@@ -73,6 +74,12 @@ def table_function(translation: Translation, prepared: Prepared, generator: Node
     ]
     sent = function_bytes(translation.builder.jvm, generator.handle.func())
     grouped = all(comparable(column.type) for _, column in below.output) and keeps_no_state(sent)
+    if not grouped and _reads_domain(translation, below.node):
+        raise UnsupportedOperatorError(
+            f"the table function {generator.fields['name']} may keep state, and this join calls it "
+            "for values of outer rows; use CROSS JOIN LATERAL, or write its result to Parquet and "
+            f"read that{place(generator.handle)}"
+        )
     operator = Opaque(
         id=translation.next_node,
         inputs=(below.node,),
@@ -96,6 +103,17 @@ def table_function(translation: Translation, prepared: Prepared, generator: Node
     )
     top = translation.add(ordered, lambda plans: plans[0], (added,))
     return Translated(top, tuple(output))
+
+
+def _reads_domain(translation: Translation, node: int) -> bool:
+    """Whether rows of an operator are made of values of outer rows, which have no lineage."""
+    waiting = [node]
+    while waiting:
+        operator = translation.operators[waiting.pop()]
+        if isinstance(operator, Domain):
+            return True
+        waiting.extend(operator.inputs)
+    return False
 
 
 def _build(translation: Translation, prepared: Prepared) -> Build:
