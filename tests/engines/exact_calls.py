@@ -66,6 +66,12 @@ def _casts(columns: Columns) -> list[Call]:
     return [*found, *(_of("try_cast", call.args[0], type=call.type) for call in found)]
 
 
+def without_ansi(columns: Columns) -> list[Call]:
+    """Calls that are exact without ANSI mode only: casts that cut off."""
+    pairs = itertools.product(("real", "single"), (*_WHOLE, BOOLEAN))
+    return [_of("cast", columns[f"{name}_a"], type=result) for name, result in pairs]
+
+
 def _numbers(columns: Columns) -> list[Call]:
     found = []
     for name in ("small", "whole", "tiny"):
@@ -74,6 +80,8 @@ def _numbers(columns: Columns) -> list[Call]:
         found += [_of(f, one, type=one.type) for f in ("negate", "abs")]
     # The least number divided by -1 has no quotient in ANSI mode.
     found.append(_of("integer_divide", columns["small_a"], columns["small_b"], type=LONG))
+    for name in ("real", "single"):
+        found += [_of(f, columns[f"{name}_a"], type=LONG) for f in ("floor", "ceil")]
     for name in ("money", "wide", "largest", "unit"):
         value = columns[f"{name}_a"]
         assert isinstance(value.type, Decimal)
@@ -124,6 +132,8 @@ def _times(columns: Columns) -> list[Call]:
         for moved in (0, 1, -1, _DAY, -_DAY, _DAY * 7 + 1, -3_600_000_001):
             interval = Literal(moved, DayTimeInterval())
             found.append(_of("timestamp_add_interval", value, interval, type=kind))
+    for pattern in ("yyyy-MM", "dd.MM.yyyy HH:mm:ss", "yyyyMMdd", "yyyy-MM-dd'T'HH_mm"):
+        found.append(_of("date_format", columns["instant_a"], _text(pattern), type=STRING))
     for unit in ("YEAR", "quarter", "MON", "WEEK", "DD", "HOUR", "MINUTE", "SECOND", "no"):
         instant = columns["instant_a"]
         found.append(_of("trunc_timestamp", _text(unit), instant, type=TIMESTAMP))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlglot import exp
 
-from predtrace.engines.duckdb import carried, casts, dates, nested, texts, zoned
+from predtrace.engines.duckdb import carried, casts, dates, formats, nested, texts, zoned
 from predtrace.engines.duckdb import exactness as where
 from predtrace.engines.duckdb import spellings as spell
 from predtrace.engines.duckdb import whole_numbers as whole
@@ -65,6 +65,10 @@ def _sum(kind: type[exp.Binary]) -> ByMode:
     return _on_numbers(functools.partial(whole.arithmetic, kind), spell.arithmetic(kind))
 
 
+def _cut_off(name: str) -> ByMode:
+    return ByMode(spell.whole(name), spell.whole_or_nearest(name))
+
+
 _PRODUCT = _on_numbers(functools.partial(whole.arithmetic, exp.Mul), spell.multiply)
 _INTEGER_DIVIDE = ByMode(whole.integer_divide(whole.in_range), whole.integer_divide(whole.wrapped))
 
@@ -103,8 +107,8 @@ DUCKDB: Mapping[str, Evaluated[Spelling | ByMode, Call] | Refused] = {
     "abs": Evaluated(_on_numbers(whole.absolute, spell.absolute), where.ARITHMETIC),
     "round": Evaluated(spell.rounded, where.ROUNDED),
     "bround": Refused(_ROUNDING),
-    "floor": Evaluated(spell.whole("floor"), where.CUT),
-    "ceil": Evaluated(spell.whole("ceil"), where.CUT),
+    "floor": Evaluated(_cut_off("floor"), where.CUT),
+    "ceil": Evaluated(_cut_off("ceil"), where.CUT),
     "sqrt": Refused(_ROUNDING),
     "power": Refused(_ROUNDING),
     "exp": Refused(_ROUNDING),
@@ -176,7 +180,7 @@ DUCKDB: Mapping[str, Evaluated[Spelling | ByMode, Call] | Refused] = {
     "next_day": Refused(_UNPROVEN),
     "trunc_date": Refused(_UNPROVEN),
     "trunc_timestamp": Evaluated(zoned.truncated, zoned.TRUNCATED),
-    "date_format": Refused(_JAVA),
+    "date_format": Evaluated(formats.formatted, formats.FORMATTED),
     "parse_timestamp": Refused(_JAVA),
     "from_unix_time": Refused(_JAVA),
     "unix_time": Refused(_JAVA),

@@ -156,12 +156,24 @@ def rounded(call: Call, args: Args) -> exp.Expr:
 
 
 def whole(name: str) -> Builder:
-    """FLOOR and CEIL."""
+    """FLOOR and CEIL; of NaN 0, and NULL out of the range of the result."""
 
     def build(call: Call, args: Args) -> exp.Expr:
-        value = named(name, *args)
+        found = cast_to(named(name, *args), call.type, "duckdb")
+        if not isinstance(call.args[0].type, Float):
+            return found
+        of_nan = exp.If(this=named("isnan", args[0].copy()), true=number(0))
+        return exp.Case(ifs=[of_nan], default=found)
+
+    return build
+
+
+def whole_or_nearest(name: str) -> Builder:
+    """FLOOR and CEIL without ANSI mode: of floats out of range the nearest whole number."""
+
+    def build(call: Call, args: Args) -> exp.Expr:
         if isinstance(call.args[0].type, Float) and isinstance(call.type, Integer):
-            return of_float(value, call.type)
-        return cast_to(value, call.type, "duckdb")
+            return of_float(named(name, *args), call.type)
+        return whole(name)(call, args)
 
     return build

@@ -137,13 +137,13 @@ def of_float(value: exp.Expr, result: Integer) -> exp.Expr:
     machine = Integer(max(result.bits, _MACHINE_BITS))
     half = 1 << (machine.bits - 1)
     limit = exp.Cast(this=number(half), to=exp.DataType.build("DOUBLE"))
-    least, greatest = number(-half), number(half - 1)
+    least, greatest = (cast_to(number(n), machine, "duckdb") for n in (-half, half - 1))
     double = exp.Cast(this=value, to=exp.DataType.build("DOUBLE"))
     branches = [
-        exp.If(this=named("isnan", double), true=number(0)),
+        exp.If(this=named("isnan", double), true=cast_to(number(0), machine, "duckdb")),
         exp.If(this=exp.GTE(this=double, expression=limit), true=greatest),
         exp.If(this=exp.LT(this=double, expression=exp.Neg(this=limit)), true=least),
     ]
-    whole = exp.Case(ifs=branches, default=named("trunc", double.copy()))
-    fitting = exp.Cast(this=whole, to=sql_type(machine, "duckdb"))
+    whole = cast_to(named("trunc", double.copy()), machine, "duckdb")
+    fitting = exp.Case(ifs=branches, default=whole)
     return fitting if machine == result else of_whole(fitting, result)
