@@ -253,3 +253,32 @@ def test_look_ups_in_the_process_find_what_spark_finds(
     # An engine that refuses leaves the look-up to Spark.
     monkeypatch.setattr(DuckDBEngine, "binding_inexactness", lambda self, binding, settings: "no")
     assert ask()[1] == more
+
+
+def test_many_rows_found_in_the_process(grouped: SparkSession, tmp_path: Path) -> None:
+    """They are sent to Spark once, and broadcast for each scan."""
+    count = 24_000
+    rows = {
+        "many": {"k": list(range(count)), "g": [k % 2 for k in range(count)]},
+        "few": {"k": list(range(count))[::-1], "w": [k % 5 for k in range(count)]},
+    }
+    for name, columns in rows.items():
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+        frame = grouped.read.parquet(str(tmp_path / f"{name}.parquet"))
+        frame.createOrReplaceTempView(name)
+    made = predtrace.trace(
+        grouped.sql(
+            "SELECT g, sum(s) AS s FROM many JOIN (SELECT k, sum(w) AS s FROM few GROUP BY k) c "
+            "ON many.k = c.k GROUP BY g"
+        )
+    ).run(store=str(tmp_path / "lineage"))
+    answer = made.lineage({"g": 1}, mode="stored", engine="spark", spark=grouped)
+    found, started = jobs(grouped, lambda: answer.each(ScanRows.row_ids))
+    expected = {
+        "many": {row for row, g in enumerate(rows["many"]["g"]) if g == 1},
+        "few": {row for row, k in enumerate(rows["few"]["k"]) if k % 2 == 1},
+    }
+    for scan, table in zip(answer.scans, found, strict=True):
+        assert numbers(table, 0) == expected[scan.table]
+    assert answer.label == "precise"
+    assert started <= 4

@@ -89,7 +89,9 @@ T = TypeVar("T")
 
 _TRAVELLING = (Binary, Boolean, Date, Decimal, Float, Integer, String, Timestamp)
 _MOST_LOCAL_ROWS = 10_000
-"""Up to so many bound rows may pass through the driver and become literals in queries."""
+"""Up to so many bound rows that Spark found may pass through the driver."""
+_MOST_LOCAL_BYTES = 32_000_000
+"""Up to so many bytes of bound rows that were found in this process are sent to Spark."""
 
 
 class SparkEngine:
@@ -259,7 +261,7 @@ class SparkEvaluation:
 
     def _made_bound(self, binding: BindingSource) -> BoundRows:
         if isinstance(binding, TargetBinding):
-            return self._local_bound(self._targets.rows, self._targets.columns)
+            return self._local_bound(self._targets.rows, self._targets.columns, repeat=True)
         if isinstance(binding, RefinedBinding):
             query = bound_query(binding, self._queries, self._refine(binding))
             return BoundRows(name=self._view(self._frame(query), "bound").name)
@@ -267,7 +269,7 @@ class SparkEvaluation:
             binding.parts[0].columns if isinstance(binding, UnionBinding) else binding.columns
         )
         near = self._found_nearby(binding)
-        if near is not None and near.num_rows <= _MOST_LOCAL_ROWS and _travel(columns):
+        if near is not None and near.nbytes <= _MOST_LOCAL_BYTES and _travel(columns):
             return self._local_bound(as_schema(near, _arrow_schema(columns)), columns)
         if isinstance(binding, UnionBinding):
             bounds = [self._bound(part) for part in binding.parts]
@@ -339,14 +341,20 @@ class SparkEvaluation:
                 return self._local_bound(rows, columns), rows
         return BoundRows(name=self._view(frame, "bound").name), None
 
-    def _local_bound(self, rows: pa.Table, columns: Sequence[Column]) -> BoundRows:
-        """A few bound rows that the driver has: queries contain them as literals."""
+    def _local_bound(
+        self, rows: pa.Table, columns: Sequence[Column], *, repeat: bool = False
+    ) -> BoundRows:
+        """Bound rows that the driver has; `repeat` says that a row may come more than once.
+
+        Queries contain few of them as literals.
+        """
         present = never_null(columns, rows)
         values = row_literals(columns, rows) if rows.num_rows == 1 else None
         if values is not None:
             only = rows.column(TARGET)[0].as_py()
             return BoundRows(rows=1, values=values, target=only, never_null=present)
-        name = self._view(self._local_frame(rows, columns).distinct(), "bound").name
+        frame = self._local_frame(rows, columns)
+        name = self._view(frame.distinct() if repeat else frame, "bound").name
         listed = listed_rows(columns, rows) if rows.num_rows <= MOST_ROWS else ()
         return BoundRows(name=name, rows=rows.num_rows, never_null=present, listed=listed)
 
