@@ -137,6 +137,10 @@ def is_of_library(module: str) -> bool:
     """Whether a module belongs to Python or to an installed package."""
     if module.partition(".")[0] in (*sys.stdlib_module_names, *sys.builtin_module_names):
         return module != "__main__"
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return is_library_file(getattr(sys.modules.get(module), "__file__", None) or "")
+
+
+def is_library_file(file: str) -> bool:
+    """Whether a file is one of the installed packages."""
     paths = (sysconfig.get_path(name) for name in ("purelib", "platlib"))
     return any(path is not None and file.startswith(path) for path in paths)
