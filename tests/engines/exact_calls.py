@@ -95,10 +95,7 @@ def _numbers(columns: Columns) -> list[Call]:
 
 def _texts(columns: Columns) -> list[Call]:
     one, other, length = columns["text_a"], columns["text_b"], columns["tiny_b"]
-    found = [_of(f, one, type=STRING) for f in ("upper", "lower", "reverse")]
-    # The case of a sigma within a word is left to Spark.
-    plain = _of("replace", one, _text("Σ"), _text("s"), type=STRING)
-    found.append(_of("initcap", plain, type=STRING))
+    found = [_of(f, one, type=STRING) for f in ("upper", "lower", "initcap", "reverse")]
     found.append(_of("ascii", one, type=INTEGER))
     for pad in ("lpad", "rpad"):
         for size, filling in itertools.product((0, 1, 3, 5), ("*", "ab", "", "é")):
@@ -142,6 +139,8 @@ def _times(columns: Columns) -> list[Call]:
     found.append(
         _of("timestamp_micros", _of("cast", columns["small_a"], type=LONG), type=TIMESTAMP)
     )
+    late = _of("greatest", columns["whole_a"], Literal(-(2**53), LONG), type=LONG)
+    found.append(_of("timestamp_micros", late, type=TIMESTAMP))
     return found
 
 

@@ -17,13 +17,14 @@ from predtrace.engines.sql.functions import Exactness
 from predtrace.engines.sql.literals import number, sql_type, text_literal
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Literal
-from symbolic.types import Date, DayTimeInterval, Timestamp, type_name
+from symbolic.types import TIMESTAMP, Date, DayTimeInterval, Timestamp, type_name
 
 if TYPE_CHECKING:
     from predtrace.engines.sql.compiler import Args, Builder
 
 _DAY = 86_400_000_000
 """Microseconds."""
+_INFINITE = 2**63 - 1
 _PARTS_OF_DAY = ("day", "hour", "minute", "second", "millisecond", "microsecond")
 _UNITS = {
     "YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month",
@@ -81,8 +82,23 @@ def micros(call: Call, args: Args) -> exp.Expr:
 
 
 def of_micros(call: Call, args: Args) -> exp.Expr:
-    """The instant so many microseconds after 1970."""
-    return named("make_timestamptz", exp.Cast(this=args[0], to=exp.DataType.build("BIGINT")))
+    """The instant so many microseconds after 1970.
+
+    DuckDB has infinities for the outermost instants, and NULL stands for those before the year
+    -290308.
+    """
+    count = exp.Cast(this=args[0], to=exp.DataType.build("BIGINT"))
+    branches = [
+        exp.If(this=exp.GTE(this=count, expression=number(_INFINITE)), true=_instant("infinity")),
+        exp.If(this=exp.LTE(this=count.copy(), expression=number(-_INFINITE)),
+               true=_instant("-infinity")),
+    ]  # fmt: skip
+    found = named("try", named("make_timestamptz", count.copy()))
+    return exp.Case(ifs=branches, default=found)
+
+
+def _instant(text: str) -> exp.Expr:
+    return exp.Cast(this=text_literal(text), to=sql_type(TIMESTAMP, "duckdb"))
 
 
 def add_interval(call: Call, args: Args) -> exp.Expr:

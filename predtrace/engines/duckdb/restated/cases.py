@@ -48,6 +48,16 @@ def initcap(text: str) -> str:
     """Words with a letter in title case, the others in lower case. Blanks alone separate words."""
     if not text.isascii():
         _check(text)
-        if _SIGMA in text:
-            raise Untold("the case of a sigma depends on the letters around it")
-    return " ".join(word[:1].title() + word[1:].lower() for word in text.split(" "))
+    return " ".join(map(_capital, text.split(" ")))
+
+
+def _capital(word: str) -> str:
+    if _SIGMA not in word:
+        return word[:1].title() + word[1:].lower()
+    # Which sigma it is depends on the whole word.
+    whole = word.lower()
+    letters = [
+        whole[len(word[:place].lower())] if letter == _SIGMA else letter.lower()
+        for place, letter in enumerate(word)
+    ]
+    return word[:1].title() + "".join(letters[1:])
