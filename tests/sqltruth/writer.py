@@ -6,6 +6,7 @@ Only deterministic statements come out: ORDER BY names every column where a LIMI
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Sequence
 
 from tests.sqltruth.functions import INT, UNSTEADY
@@ -35,12 +36,17 @@ _SETS = (("UNION", True), ("UNION", False), ("INTERSECT", False), ("INTERSECT", 
 class Writer(Joining):
     """Writes one statement."""
 
+    def __init__(self, rng: random.Random, ansi: bool) -> None:
+        super().__init__(rng, ansi)
+        self._steady = True
+
     def statement(self) -> Statement:
         """A statement: perhaps CTEs, a query, perhaps its first rows."""
         for _ in range(self.pick((0, 0, 0, 1, 1, 2))):
             query, types = self.query(self.pick((0, 0, 1)))
             columns = tuple(zip(names_of(query), types, strict=True))
             self.common.append(CommonTable(f"c{self.number()}", query, columns))
+        self._steady = False
         query, types = self.query(self.pick((0, 0, 1, 1, 1, 2)))
         query = self._sorted(query, types)
         ctes = tuple((common.name, common.query) for common in self.common)
@@ -155,7 +161,12 @@ class Writer(Joining):
         return found, [item.type for item in items]
 
     def _unsteady(self, expr: Expr, probability: float) -> Expr:
-        """Perhaps the same value, written with random ones."""
+        """Perhaps the same value, written with random ones.
+
+        Not in a CTE: Spark computes such a one once for all references.
+        """
+        if self._steady:
+            return expr
         same = [function for function in UNSTEADY if function.result == expr.type]
         return Call(self.pick(same), (expr,)) if same and self.chance(probability) else expr
 
