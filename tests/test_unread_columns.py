@@ -32,6 +32,11 @@ CASES: dict[str, tuple[tuple[Any, ...], dict[str, list[int]]]] = {
     "(SELECT k, max(a) AS m, count(*) AS n FROM t GROUP BY k))": ((1, 30), {"t": [1]}),
     # No aggregate is read: the whole group.
     "SELECT k FROM (SELECT k, max(a) AS m FROM t GROUP BY k)": ((1,), {"t": [0, 1]}),
+    # Nor by a window that nothing reads: its keys are not read, either.
+    "SELECT k FROM (SELECT k, count(*) OVER (PARTITION BY max(a) ORDER BY min(a)) AS w "
+    "FROM t GROUP BY k)": ((1,), {"t": [0, 1]}),
+    "SELECT k, m FROM (SELECT k, max(a) AS m, rank() OVER (ORDER BY count(*)) AS w "
+    "FROM t GROUP BY k)": ((1, 30), {"t": [1]}),
     "SELECT 7 AS x FROM (SELECT max(a) FROM t)": ((7,), {"t": [0, 1, 2, 3, 4]}),
     "SELECT count(*) AS n FROM (SELECT max(a) AS m FROM t)": ((1,), {"t": [0, 1, 2, 3, 4]}),
     # Subqueries of every kind in a column that nothing reads are not there.

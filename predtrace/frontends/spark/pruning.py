@@ -166,7 +166,11 @@ def _read_by(node: Node, needed: Ids | None, builder: Builder) -> _Reads:
     if name is None or not isinstance(listed, tuple) or needed is None:
         return _Reads(roots, roots)
     kept = tuple(one for one in listed if one.expr_id in needed)
-    return _Reads({**roots, name: kept}, roots, tuple(one for one in listed if one not in kept))
+    left = {**roots, name: kept}
+    if node.cls in _ADDING and not kept:
+        # Without functions a window passes its input on: nothing reads its keys.
+        left = {key: () if isinstance(value, tuple) else value for key, value in roots.items()}
+    return _Reads(left, roots, tuple(one for one in listed if one not in kept))
 
 
 def _read_in_rows(node: Node, needed: Ids, given: Roots, builder: Builder) -> _Reads:
