@@ -104,3 +104,22 @@ def test_a_table_that_no_scan_of_the_executed_plan_reads(program: Program) -> No
         assert "is newer than the job, and no scan tells whether it was read" in last.problem
     else:
         assert ids(program.job(last).lineage("id > 0"), "attached.t") == []
+
+
+def test_a_scan_that_spark_does_without(program: Program) -> None:
+    """A left join that nothing reads is dropped from the executed plan, and has lineage."""
+    spark, place = program.spark, program.path("parts")
+    program.sales().selectExpr("*", "id % 2 as half").write.partitionBy("shop").parquet(place)
+    spark.read.parquet(place).createOrReplaceTempView("parts")
+    halves = "(select distinct half from parts) b"
+    spark.sql(
+        f"select a.id from parts a left join {halves} on a.half = b.half where a.shop = 'c'"
+    ).write.parquet(program.path("out"))
+    *_, last = program.jobs()
+    job = program.job(last)
+    for engine in ("duckdb", "spark"):
+        answer = job.lineage({"id": 4}, engine=engine)
+        first, second = answer.scans
+        assert first.to_arrow(["id"])["id"].to_pylist() == [4]
+        even = sorted(second.to_arrow(["id"])["id"].to_pylist())
+        assert even == shop_ids(lambda row: row[0] % 2 == 0)

@@ -7,7 +7,7 @@ job's output, too.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from predtrace.errors import SourceError
@@ -44,22 +44,24 @@ class FilesRead:
     def paths(self, roots: Sequence[str]) -> tuple[str, ...] | None:
         """The files that were read of the source at these paths; None if it was not scanned.
 
-        Files that were left out by their partition may be missing: the pipeline's own conditions
-        leave their rows out. Raises SourceError for a file that changed since, if two scans found
-        the source in different states, and if a source that was not scanned has files that are
-        newer than the job.
+        Files that only were left out by their partition belong to it: a further scan may have read
+        them, which Spark found that it could do without. Raises SourceError for a file that changed
+        since, if two scans found the source in different states, and if a source that was not
+        scanned has files that are newer than the job.
         """
         near = [
             scan
             for scan in self._scans
-            if all(any(lies_under(path, root) for root in roots) for path in scan.roots)
+            if scan.roots
+            and all(any(lies_under(path, root) for root in roots) for path in scan.roots)
         ]
         whole = [s for s in near if set(s.roots) == set(roots) and not s.pruned]
         if any("://" in path for path in roots):
             return None
-        if not near:
+        if not near and all(scan.roots for scan in self._scans):
             self._check_unread(roots)
             return None
+        # A scan without roots found that a table has none of the partitions that it wants.
         if len({frozenset(scan.files) for scan in whole}) > 1:
             raise SourceError(
                 f"{', '.join(roots)} changed between two reads of the job: it read both states"
@@ -67,7 +69,18 @@ class FilesRead:
         found = {file.path: file for scan in whole or near for file in scan.files}
         for file in found.values():
             _check(file)
-        return tuple(sorted(found))
+        return tuple(sorted({*found, *([] if whole else self._left_out(roots, found))}))
+
+    def _left_out(self, roots: Sequence[str], read: Collection[str]) -> Iterator[str]:
+        """The files of partitions that no scan read, as old as the job.
+
+        A file beside one that was read was not in Spark's list.
+        """
+        folders = {os.path.dirname(path) for path in read}
+        for file in listed_files(roots):
+            before = file.modified // 1_000_000 < self._started
+            if before and os.path.dirname(file.path) not in folders:
+                yield file.path
 
     def _check_unread(self, roots: Sequence[str]) -> None:
         """Spark found that it need not read the source, perhaps only after it had."""
