@@ -15,7 +15,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import predtrace
-from predtrace.errors import EngineError, UnsupportedOperatorError
+from predtrace.errors import EngineError
 from predtrace.frontends.spark import read_pipeline
 from predtrace.frontends.spark.carrying import Carrier
 from pushdown.operators import OpaqueColumns
@@ -254,21 +254,6 @@ def test_left_to_the_run(spark: SparkSession, folder: Path, text: str) -> None:
         f"SELECT {text} AS k, count(*) FROM t GROUP BY 1"
     )
     assert len(_opaque_in(frame)) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("session_window(t, '1 day')", "session windows.*merges"),
-        ("session_window(t, CASE WHEN id > 1 THEN '1 day' ELSE '2 days' END)", "session windows"),
-    ],
-)
-def test_not_carried(spark: SparkSession, folder: Path, text: str, reason: str) -> None:
-    frame = _session(spark, folder, ansi=True).sql(
-        f"SELECT {text} AS k, count(*) FROM t GROUP BY 1"
-    )
-    with pytest.raises(UnsupportedOperatorError, match=reason):
-        read_pipeline(frame)
 
 
 def test_reading_leaves_the_session_as_it_was(spark: SparkSession, folder: Path) -> None:
