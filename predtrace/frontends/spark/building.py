@@ -18,6 +18,8 @@ from predtrace.frontends.spark.catalyst import (
 from predtrace.frontends.spark.tree import Node, read_tree
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
+_OUTPUT = 1
+"""The place of the attributes among the fields of a ``LogicalRelation``."""
 
 
 class Builder:
@@ -43,6 +45,20 @@ class Builder:
     def project(self, expressions: Iterable[JavaObject], plan: JavaObject) -> JavaObject:
         """A projection."""
         return self._logical.Project(scala_seq(self.jvm, expressions), plan)
+
+    def typed(self, relation: JavaObject, fields: Sequence[JavaObject]) -> JavaObject:
+        """The relation with columns of just these types: Spark says of all that a file holds, and
+        of all elements, that they may be NULL. Casts above, made for others, would not resolve.
+        """
+        attributes = [
+            attribute.withDataType(field.dataType()).withNullability(field.nullable())
+            for attribute, field in zip(items(relation.output()), fields, strict=True)
+        ]
+        parts = self.jvm.java.util.ArrayList()
+        for place in range(relation.productArity()):
+            part = relation.productElement(place)
+            parts.add(scala_seq(self.jvm, attributes) if place == _OUTPUT else part)
+        return relation.makeCopy(parts.toArray())
 
     def filter(self, terms: Sequence[JavaObject], plan: JavaObject) -> JavaObject:
         """The rows for which all terms are true."""

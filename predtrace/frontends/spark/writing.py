@@ -133,8 +133,9 @@ class ResultWriter:
     def read_back(self, folder: str) -> JavaObject:
         """The plan that reads a written folder."""
         stored = self.session.read().option("__globPaths__", "false")
-        reader = stored.schema(self.schemas[folder])
-        return reader.parquet(stored_path(self.folder / folder)).queryExecution().analyzed()
+        schema = self.schemas[folder]
+        read = stored.schema(schema).parquet(stored_path(self.folder / folder))
+        return self.translation.builder.typed(read.queryExecution().analyzed(), schema.fields())
 
     def _write_attributes(
         self,

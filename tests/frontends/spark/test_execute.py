@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
+import predtrace
 from predtrace.errors import StoreError
 from predtrace.frontends.spark import SparkPipeline, read_output, read_pipeline
 from predtrace.frontends.spark.output import stored_name
@@ -205,3 +206,13 @@ def test_needed_columns_of_the_first_scan(read: Read, statement: str) -> None:
     scan = next(scan for scan in graph.scans() if scan.table == "t")
     needed = needed_columns(graph)[scan.id]
     assert sorted(c.name for c in scan.columns if c.id in needed) == NEEDS[statement]
+
+
+def test_elements_that_are_never_null_stay_so(spark: SparkSession, tmp_path: Path) -> None:
+    """A cast above a stored array was made for elements that are never NULL."""
+    text = "array_join(sort_array(collect_list(id)), ';')"
+    frame = spark.sql(
+        f"SELECT {text} AS k, rank() OVER (ORDER BY {text}) AS n FROM range(4) GROUP BY id % 2"
+    )
+    job = predtrace.trace(frame).run(store=tmp_path, keep="inline")
+    assert sorted(map(tuple, job.output.collect())) == [("0;2", 1), ("1;3", 2)]
