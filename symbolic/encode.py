@@ -39,7 +39,15 @@ import msgspec
 import z3
 
 from symbolic.expr import Call, Column, Expr, Lambda, Literal, Param, ParamSet, Variable, transform
-from symbolic.functions import OF_COMPARED, STRICT_TEST, Nulls, described, row_of
+from symbolic.functions import (
+    OF_COMPARED,
+    STRICT_TEST,
+    Function,
+    Nulls,
+    Zeros,
+    described,
+    row_of,
+)
 from symbolic.logic import ALWAYS, NEVER, all_of, any_of, choose, negate, same_sort, same_term
 from symbolic.types import (
     Boolean,
@@ -321,12 +329,28 @@ class Encoder:
             null = NEVER if never else z3.Bool(f"{signature}?")
             return Value(term, null)
         term = z3.Function(signature, *sorts, result)(*terms)
-        own_null = z3.Function(f"{signature}?", *sorts, z3.BoolSort())(*terms)
+        seen = self._seen_by(expr, function, terms)
+        null_of = z3.Function(f"{signature}?", *[each.sort() for each in seen], z3.BoolSort())
+        own_null = null_of(*seen)
+        if any(one is not other for one, other in zip(seen, terms, strict=True)):
+            # Equal floats need not be identical; the results of identical ones are.
+            compared = [each.sort() for each in seen]
+            key_of = z3.Function(f"key of {signature}", *compared, key(term).sort())
+            self.assume(key(term) == key_of(*seen))
         if never:
             return Value(term, NEVER)
         if propagates:
             return Value(term, any_of(*[v.null for v in values] + [own_null]))
         return Value(term, own_null)
+
+
+    def _seen_by(self, expr: Call, function: Function | None, terms: list[Any]) -> list[Any]:
+        """The terms that decide what comparisons see of a call's result: of floats their keys."""
+        if function is None or function.zeros is Zeros.APART:
+            return terms
+        floats = [isinstance(arg.type, Float) for arg in expr.args]
+        floats += [False] * (len(terms) - len(floats))
+        return [key(t) if is_float else t for t, is_float in zip(terms, floats, strict=True)]
 
 
 @functools.cache

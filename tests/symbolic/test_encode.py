@@ -73,12 +73,20 @@ def text(column: Column) -> Expr:
     return call("cast", column, type=STRING)
 
 
+def moved(column: Column, function: str = "add") -> Expr:
+    return call(function, column, Literal(-2.5, DOUBLE), type=DOUBLE)
+
+
 @pytest.mark.parametrize(
     ("conclusion", "verdict"),
     [
         # Equal floats need not be the same value: 0.0 and -0.0.
         (call("eq", text(A), text(B)), Verdict.REFUTED),
         (call("le", A, B), Verdict.PROVED),
+        # Sums of equal floats are equal, and both NULL or none; a power may be infinite for one.
+        (call("nullsafe_eq", moved(A), moved(B)), Verdict.PROVED),
+        (call("eq", moved(A, "power"), moved(B, "power")), Verdict.REFUTED),
+        (call("eq", text(moved(A)), text(moved(B))), Verdict.REFUTED),
     ],
 )
 def test_equal_floats(conclusion: Expr, verdict: Verdict) -> None:
