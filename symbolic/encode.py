@@ -343,7 +343,6 @@ class Encoder:
             return Value(term, any_of(*[v.null for v in values] + [own_null]))
         return Value(term, own_null)
 
-
     def _seen_by(self, expr: Call, function: Function | None, terms: list[Any]) -> list[Any]:
         """The terms that decide what comparisons see of a call's result: of floats their keys."""
         if function is None or function.zeros is Zeros.APART:

@@ -86,6 +86,12 @@ class Builder:
         """A value of a type that needs no time zone, as text."""
         return self.cast(value, self.type("StringType"))
 
+    def constants(self, node: JavaObject, plan: JavaObject) -> JavaObject:
+        """The columns of a node that adds a bigint before those of `plan`, with 0 in its place."""
+        added = node.output().apply(0)
+        zero = self.alias(self.zero(), added.name(), added.exprId())
+        return self.project([zero, *items(plan.output())], plan)
+
     def distinct(self, plan: JavaObject) -> JavaObject:
         """The distinct rows of a plan."""
         return self._logical.Distinct(plan)

@@ -1,4 +1,4 @@
-"""Plan nodes whose program only the run knows: functions of tables and groups, and scripts."""
+"""Plan nodes whose results only the run knows: functions of tables and groups, scripts, places."""
 
 from __future__ import annotations
 
@@ -60,6 +60,32 @@ def _without_keys(translation: Translation, prepared: Prepared, program: Transla
         drop, lambda plans: builder.project(items(handle.output()), plans[0]), (program.node,)
     )
     return Translated(node, program.output)
+
+
+@translates("AttachDistributedSequence", to="OpaqueColumns, RowTransform above", keeps_columns=True)
+def _numbered(translation: Translation, prepared: Prepared) -> Translated:
+    """Rows with their places, which are the run's: labels that contribute nothing."""
+    (below,) = prepared.inputs
+    attribute = prepared.one("sequenceAttr")
+    assert attribute is not None
+    kind = value_type(attribute, attribute.fields["dataType"])
+    number = translation.column(attribute.expr_id, attribute.name, kind, nullable=False)
+    operator = ops.OpaqueColumns(
+        id=translation.next_node,
+        input=below.node,
+        made=(ops.OpaqueColumn(number, "distributed_sequence_id()", ()),),
+        origin=origin_of(prepared.node.handle),
+    )
+    node = translation.add(operator, build_of(translation, prepared), (below.node,))
+    # The number comes first, where pandas-on-Spark expects it.
+    output = ((attribute.expr_id, number), *below.output)
+    ordered = ops.RowTransform(
+        id=translation.next_node,
+        input=node,
+        assignments=tuple(ops.Assignment(column, column) for _, column in output),
+        origin=operator.origin,
+    )
+    return Translated(translation.add(ordered, lambda plans: plans[0], (node,)), output)
 
 
 def _name(prepared: Prepared) -> str:

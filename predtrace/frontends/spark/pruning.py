@@ -30,6 +30,10 @@ _ROWS = {"Expand": ("output", "projections")}
 """Nodes that compute several rows of columns, and the fields that list the columns and the rows."""
 Roots = dict[str, Any]
 """Expressions by field: one, a tuple of them, or a tuple of tuples."""
+_NUMBERING = "AttachDistributedSequence"
+"""The node that numbers rows by their place, as pandas-on-Spark's index does."""
+_BY_PLACE = ("MonotonicallyIncreasingID", "DistributedSequenceID")
+"""Expressions by a row's place, which another run may not repeat."""
 _ADDING = ("Window",)
 """Nodes among them that pass their input's columns on, too."""
 
@@ -82,17 +86,25 @@ class _Pruned:
 
     @cached_property
     def weighs(self) -> bool:
-        """Whether a dropped expression has lineage of its own."""
+        """Whether a dropped expression has lineage of its own, or other values in another run."""
         dropped = (expr for reads in self._reads.values() for expr in reads.dropped)
         inner = (one for found in self._subqueries.values() for one in found.values())
-        return any(map(_has_lineage, dropped)) or any(one.weighs for one in inner)
+        return any(map(_matters, dropped)) or any(one.weighs for one in inner)
 
     @cached_property
     def holds_dropped(self) -> bool:
         """Whether there is a node to drop, here or in a subquery."""
         inner = (one for found in self._subqueries.values() for one in found.values())
-        here = any(node.cls in DROPPED for node in self._order)
+        here = any(node.cls in DROPPED or self._is_unread(node) for node in self._order)
         return here or any(one.holds_dropped for one in inner)
+
+    def _is_unread(self, node: Node) -> bool:
+        """Whether a node numbers rows for nobody."""
+        needed = self._needs[node]
+        if node.cls != _NUMBERING or needed is None:
+            return False
+        number = node.expression("sequenceAttr")
+        return number is not None and number.expr_id not in needed
 
     def without_dropped(self) -> JavaObject:
         """The plan without the nodes to drop, otherwise unchanged."""
@@ -101,6 +113,9 @@ class _Pruned:
             below = [made[child] for child in node.children]
             if node.cls in DROPPED:
                 (made[node],) = below
+                continue
+            if self._is_unread(node):
+                made[node] = self._builder.constants(node.handle, below[0])
                 continue
             replaced = {
                 expr: expr.handle.withNewPlan(inner.without_dropped())
@@ -212,9 +227,9 @@ def _needed_of(subquery: Node, needed: Ids | None, reads: _Reads) -> Ids | None:
     return frozenset() if selects else None
 
 
-def _has_lineage(expr: Node) -> bool:
-    """Whether an expression has lineage beside its own row's."""
-    draws = ("AggregateExpression", "WindowExpression")
+def _matters(expr: Node) -> bool:
+    """Whether an expression has lineage beside its own row's, or depends on a row's place."""
+    draws = ("AggregateExpression", "WindowExpression", *_BY_PLACE)
     return any(below.is_subquery or below.cls in draws for below in expr.walk())
 
 
