@@ -56,9 +56,6 @@ WITHOUT: dict[tuple[str, type[OperatorBase]], str] = {
     ("predtrace/frontends/spark: translates(…, to=…)", operators.ScalarSubquery): (
         "it is no plan node in Spark, but an expression: translation.py makes it"
     ),
-    ("predtrace/frontends/spark: translates(…, to=…)", operators.OpaqueColumns): (
-        "it is no plan node in Spark, but expressions: opaque_columns.py makes it"
-    ),
     ("tpch/bench/perm.py: RULES", operators.OpaqueColumns): (
         "the rewriting computes what forgets its rows twice, and only the run has these values"
     ),

@@ -180,3 +180,17 @@ def test_a_common_table_that_spark_computes_once(session: SparkSession) -> None:
     assert sum(isinstance(o, OpaqueColumns) for o in graph.operators()) == 1
     once = read_pipeline(session.sql("WITH c AS (SELECT id, rand() AS r FROM t) SELECT id FROM c"))
     assert any(isinstance(o, OpaqueColumns) for o in once.graph.operators())
+
+
+def test_arguments_of_generators(session: SparkSession, tmp_path: Path) -> None:
+    """They are a column below the generator: a row of the expansion has its own row."""
+    text = (
+        "SELECT e, sum(digit) AS d FROM t LATERAL VIEW "
+        "explode(array(CAST(floor(rand() * 3) AS INT), 3)) AS e GROUP BY e"
+    )
+    job = predtrace.trace(session.sql(text)).run(store=tmp_path)
+    rows = job.output.collect()
+    assert len(rows) > 1
+    for row in rows:
+        answer = job.lineage(tuple(row))
+        assert (answer.label, set(rows_of(answer))) == ("precise", drawn(row["d"]))

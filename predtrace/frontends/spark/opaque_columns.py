@@ -158,11 +158,18 @@ def _keys_and_arguments(prepared: Prepared) -> Iterator[Node]:
                 yield node.children[0]
 
 
+def _of_generators(prepared: Prepared) -> Iterator[Node]:
+    generator = prepared.one("generator")
+    if generator is not None:
+        yield from generator.children
+
+
 _PLACES: Mapping[str, Callable[[Prepared], Iterator[Node]]] = {
     "Project": _computed,
     "Filter": _condition,
     "Sort": _sort_keys,
     "Aggregate": _keys_and_arguments,
+    "Generate": _of_generators,
 }
 """The expressions of a plan node that may be columns of an operator below it."""
 

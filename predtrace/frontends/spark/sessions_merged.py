@@ -58,7 +58,7 @@ class SessionMerger(PlanRewriter):
         window = next(filter(_is_session, keys), None)
         if window is None or not _is_mergeable(window, results):
             return plan
-        others = [key.handle for key in keys if key is not window]
+        others = [key.handle for key in keys if not _is_of(key, window)]
         below, session = self._sessions(window, others, node.children[0].handle)
         return self._over(window, session, keys, results, below)
 
@@ -174,6 +174,10 @@ def _is_session(key: Node) -> bool:
         return False
     names = tuple(each["name"] for each in kind.get("fields", ()))
     return names == _FIELDS and bool(key.handle.metadata().contains(MARK))
+
+
+def _is_of(key: Node, window: Node) -> bool:
+    return key.cls == window.cls and key.expr_id == window.expr_id
 
 
 def _is_mergeable(window: Node, results: Iterable[Node]) -> bool:

@@ -202,6 +202,37 @@ def all_combinations_truth(t: Tables) -> Frame:
     return grid.join(high_.group("sensor h", top=high("value")), "sensor h", "left")
 
 
+def cart_before_purchase(spark: SparkSession, folder: str) -> DataFrame:
+    import warnings
+
+    import pyspark.pandas as ps
+    from pyspark.sql import functions as F
+
+    events = spark.read.parquet(f"{folder}/events.parquet").where("user IS NOT NULL")
+    bought = events.where("kind = 'buy'").select("user", "event_id", "at")
+    carts = events.where("kind = 'cart'").select("user", "event_id", F.col("at").alias("put_at"))
+    carts = carts.withColumnRenamed("event_id", "cart_id")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas-on-Spark's advice
+        found = ps.merge_asof(
+            bought.pandas_api().sort_values("at"),
+            carts.pandas_api().sort_values("put_at"),
+            left_on="at",
+            right_on="put_at",
+            by="user",
+        )
+        return found.to_spark().select("event_id", "cart_id")
+
+
+def cart_before_purchase_truth(t: Tables) -> Frame:
+    events = t("events").where(lambda r: r.user is not None)
+    bought = events.where(lambda r: r.kind == "buy").select("user event_id at")
+    again = t("events").where(lambda r: r.user is not None and r.kind == "cart")
+    carts = again.select("user event_id at").rename(user="u", event_id="cart_id", at="put_at")
+    pairs = bought.join(carts, lambda a, b: a.user == b.u and b.put_at <= a.at, "left")
+    return top(pairs, "event_id", "-put_at").select("event_id cart_id")
+
+
 PROGRAMS = (
     Program(managers_of_employees, managers_of_employees_truth),
     Program(teams_of_managers, teams_of_managers_truth),
@@ -213,4 +244,5 @@ PROGRAMS = (
     Program(latest_order_lateral, latest_order_lateral_truth),
     Program(sql_and_frames_mixed, sql_and_frames_mixed_truth),
     Program(all_combinations, all_combinations_truth),
+    Program(cart_before_purchase, cart_before_purchase_truth),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from tests.pipelines.aggregates import count, high, low, total
+from tests.pipelines.aggregates import agg, count, high, low, total
 from tests.pipelines.kit import Frame, Tables, null
 from tests.pipelines.program import Program
+from tests.pipelines.rows import Row
 from tests.pipelines.windows import lag, over, row_number, rows, window
 
 if TYPE_CHECKING:
@@ -100,6 +101,44 @@ def sessions_by_session_window_truth(t: Tables) -> Frame:
     for one in made[1:]:
         every = every.union(one)
     return every.pick("user", "start", end=lambda r: r["last"] + _HALF_HOUR, n="n")
+
+
+def sessions_with_own_gaps(spark: SparkSession, folder: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    events = spark.read.parquet(f"{folder}/events.parquet").where("user IS NOT NULL")
+    gap = F.when(F.col("kind") == "view", "5 minutes").otherwise("45 minutes")
+    length = F.unix_seconds("session_window.end") - F.unix_seconds("session_window.start")
+    return (
+        events.groupBy("user", F.session_window("at", gap))
+        .agg(F.count("*").alias("n"))
+        .select("user", "n", length.alias("seconds"))
+    )
+
+
+def _end(row: Row) -> dt.datetime:
+    return row.at + dt.timedelta(minutes=5 if row.kind == "view" else 45)
+
+
+def sessions_with_own_gaps_truth(t: Tables) -> Frame:
+    events = t("events").where(lambda r: r.user is not None)
+    parts: list[list[Row]] = []
+    for row in sorted(events.rows, key=lambda r: (r.user, r.at)):
+        last = parts[-1] if parts and parts[-1][0].user == row.user else []
+        if last and row.at <= max(map(_end, last)):
+            last.append(row)
+        else:
+            parts.append([row])
+    made = [
+        events.made(events.columns, part).group(
+            "user", n=count(), start=low("at"), end=agg(lambda rows: max(map(_end, rows)))
+        )
+        for part in parts
+    ]
+    every = made[0]
+    for one in made[1:]:
+        every = every.union(one)
+    return every.pick("user", "n", seconds=lambda r: int((r.end - r.start).total_seconds()))
 
 
 def hourly_clicks(spark: SparkSession, folder: str) -> DataFrame:
@@ -207,6 +246,7 @@ PROGRAMS = (
     Program(sessionised_events, sessionised_events_truth),
     Program(session_table, session_table_truth),
     Program(sessions_by_session_window, sessions_by_session_window_truth),
+    Program(sessions_with_own_gaps, sessions_with_own_gaps_truth),
     Program(hourly_clicks, hourly_clicks_truth),
     Program(sliding_clicks, sliding_clicks_truth),
     Program(login_streaks, login_streaks_truth),
