@@ -136,11 +136,10 @@ def _times(columns: Columns) -> list[Call]:
         found.append(_of("trunc_timestamp", _text(unit), instant, type=TIMESTAMP))
     day, days = columns["day_a"], columns["small_b"]
     found += [_of(f, day, days, type=DATE) for f in ("date_add", "date_sub")]
-    found.append(
-        _of("timestamp_micros", _of("cast", columns["small_a"], type=LONG), type=TIMESTAMP)
-    )
+    count = _of("cast", columns["small_a"], type=LONG)
     late = _of("greatest", columns["whole_a"], Literal(-(2**53), LONG), type=LONG)
-    found.append(_of("timestamp_micros", late, type=TIMESTAMP))
+    for kind in (TIMESTAMP, _NTZ):
+        found += [_of("timestamp_micros", each, type=kind) for each in (count, late)]
     return found
 
 

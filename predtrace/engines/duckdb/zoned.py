@@ -17,7 +17,7 @@ from predtrace.engines.sql.functions import Exactness
 from predtrace.engines.sql.literals import number, sql_type, text_literal
 from predtrace.jobs.model import EngineSettings
 from symbolic.expr import Call, Literal
-from symbolic.types import TIMESTAMP, Date, DayTimeInterval, Timestamp, type_name
+from symbolic.types import Date, DayTimeInterval, Timestamp, type_name
 
 if TYPE_CHECKING:
     from predtrace.engines.sql.compiler import Args, Builder
@@ -82,23 +82,22 @@ def micros(call: Call, args: Args) -> exp.Expr:
 
 
 def of_micros(call: Call, args: Args) -> exp.Expr:
-    """The instant so many microseconds after 1970.
+    """The instant so many microseconds after 1970; a local time as if it were of UTC.
 
     DuckDB has infinities for the outermost instants, and NULL stands for those before the year
     -290308.
     """
     count = exp.Cast(this=args[0], to=exp.DataType.build("BIGINT"))
+    ends = ((exp.GTE, _INFINITE, "infinity"), (exp.LTE, -_INFINITE, "-infinity"))
     branches = [
-        exp.If(this=exp.GTE(this=count, expression=number(_INFINITE)), true=_instant("infinity")),
-        exp.If(this=exp.LTE(this=count.copy(), expression=number(-_INFINITE)),
-               true=_instant("-infinity")),
-    ]  # fmt: skip
-    found = named("try", named("make_timestamptz", count.copy()))
-    return exp.Case(ifs=branches, default=found)
-
-
-def _instant(text: str) -> exp.Expr:
-    return exp.Cast(this=text_literal(text), to=sql_type(TIMESTAMP, "duckdb"))
+        exp.If(
+            this=compare(this=count.copy(), expression=number(end)),
+            true=exp.Cast(this=text_literal(text), to=sql_type(call.type, "duckdb")),
+        )
+        for compare, end, text in ends
+    ]
+    make = "make_timestamptz" if _is_zoned(call.type) else "make_timestamp"
+    return exp.Case(ifs=branches, default=named("try", named(make, count.copy())))
 
 
 def add_interval(call: Call, args: Args) -> exp.Expr:
