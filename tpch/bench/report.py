@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
 from tpch.bench.figures import MANY, MEASURES, ONE, Answered, QueryFigures, Run, Times, as_text
-from tpch.bench.summary import Compared, compared, false_positives, grown
+from tpch.bench.summary import Compared, compared, false_positives, grown, paired
 from tpch.bench.systems import PAGES, PERM, PRECISE, QUERY
 
 _BASES = (QUERY, PERM, PAGES)
@@ -80,6 +81,8 @@ def _sections(run: Run) -> Iterator[str]:
             yield f"## Time: {title}"
             yield table(("query", "asked", *timed), rows)
             yield from _ratios(queries, measure, timed)
+        if measure == ONE:
+            yield from _rounds(queries, timed)
         if measure == MANY:
             yield from _growths(queries, timed)
     yield "## False positives"
@@ -159,6 +162,28 @@ def _ratios(queries: Sequence[QueryFigures], measure: str, systems: Sequence[str
         )
         headings = ("system", "beside", "queries", "mean ms", "its mean ms", "ratio", "spread")
         yield table(headings, rows)
+
+
+def _rounds(queries: Sequence[QueryFigures], systems: Sequence[str]) -> Iterator[str]:
+    """Times in units of the rewritten query's, each divided within its round."""
+    others = [name for name in systems if name != PERM]
+    if PERM not in systems or not others:
+        return
+    yield (
+        f"Beside `{PERM}`, round by round: the median of the rounds' ratios, with the least and "
+        "the greatest."
+    )
+    rows = [
+        (f"Q{q.number}", *(_spread_of(paired(q, ONE, name, PERM)) for name in others))
+        for q in queries
+    ]
+    yield table(("query", *others), rows)
+
+
+def _spread_of(ratios: Sequence[float] | None) -> str:
+    if not ratios:
+        return ""
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def _growths(queries: Sequence[QueryFigures], systems: Sequence[str]) -> Iterator[str]:

@@ -62,6 +62,21 @@ def _pairs(
             yield ours, theirs
 
 
+def paired(query: QueryFigures, measure: str, system: str, other: str) -> list[float] | None:
+    """The ratios of two systems' times, round by round; None unless both took part in all rounds.
+
+    Both were asked the same target in the same round, so whatever else the machine did weighs on
+    both.
+    """
+    ours, theirs = (
+        None if answer is None else answer.times.get(measure)
+        for answer in (query.of(system), query.of(other))
+    )
+    if ours is None or theirs is None or len(ours.rounds) != len(theirs.rounds):
+        return None
+    return [one / two for one, two in zip(ours.rounds, theirs.rounds, strict=True)]
+
+
 def false_positives(queries: Sequence[QueryFigures], system: str) -> float | None:
     """The mean over the queries of the share of returned rows that are no lineage."""
     found = [query.of(system) for query in queries]
