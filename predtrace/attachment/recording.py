@@ -14,7 +14,7 @@ import msgspec
 from predtrace.api import Trace
 from predtrace.environment.recursion import reads_deep_trees
 from predtrace.environment.sessions import first_line
-from predtrace.errors import PredTraceError, SourceError
+from predtrace.errors import NonDeterministicError, PredTraceError, SourceError
 from predtrace.frontends.spark.catalyst import option
 from predtrace.frontends.spark.listener.executions import Execution
 from predtrace.frontends.spark.listener.writes import IGNORE, Write, write_of
@@ -60,6 +60,11 @@ class Recorder:
             )
         session = execution.session(self._context)
         pipeline = read_plan(session, write.query, _text(execution), execution.files_read())
+        if pipeline.tells_session:
+            raise NonDeterministicError(
+                "the job reads the current user, catalog or database, which may have been another "
+                "one when it ran; replace it by its value"
+            )
         if pipeline.dates_only and _on_this_day(execution, pipeline.settings.time_zone):
             pipeline = replace(pipeline, time_dependent=False)
         Trace(pipeline).record(

@@ -192,6 +192,13 @@ def test_a_setting_that_was_unset_is_not_guessed(program: Program) -> None:
         assert "the program unset spark.sql.session.timeZone, which was UTC" in after.problem
 
 
+def test_facts_of_the_session_are_not_guessed(program: Program) -> None:
+    frame = program.sales().selectExpr("id", "current_database() as home")
+    frame.write.parquet(program.path("out"))
+    (entry,) = program.jobs()
+    assert "reads the current user, catalog or database" in entry.problem
+
+
 def test_the_date_is_known_on_the_same_day(program: Program) -> None:
     import datetime
 

@@ -30,13 +30,15 @@ class SparkPipeline(Pipeline):
     `query` is the SQL text if known, else Spark's analyzed plan for people, without the ids of its
     expressions. `dataframe` is the pipeline as the user gave it. `tells_files` says that its graph
     has hidden columns of sources in place of functions that depend on the task; `dates_only`, that
-    it reads the date and no other time.
+    it reads the date and no other time; `tells_session`, that it reads the current user, catalog or
+    database, which are those of the session when it was read.
     """
 
     front_end: str = "spark"
     dataframe: DataFrame
     tells_files: bool
     dates_only: bool
+    tells_session: bool
     translation: Translation
 
     @property

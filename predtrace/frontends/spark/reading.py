@@ -111,7 +111,8 @@ def _read(
     jvm = session._jvm
     normalizer = Normalizer(jvm, session.conf.get(EXCLUDED_RULES, ""))
     refuse_nested_cases(analyzed)
-    inlined = normalizer.fold_names(normalizer.inline_ctes(analyzed), session._jsparkSession)
+    whole = normalizer.inline_ctes(analyzed)
+    inlined = normalizer.fold_names(whole, session._jsparkSession)
     settled = normalizer.fold_time(inlined)
     builder = builder_in(jvm)
     given = normalizer.fold_tables(settled)
@@ -148,6 +149,7 @@ def _read(
         query=text or option(analyzed.origin().sqlText()) or _to_read(str(analyzed.toString())),
         time_dependent=clock,
         dates_only=clock and reads_dates_only(inlined, settled),
+        tells_session=not inlined.fastEquals(whole),
         tells_files=told is not given,
         unrepeatable=translation.book.unrepeatable(),
         functions_read=tuple(translation.carrier.python_read),
