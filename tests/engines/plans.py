@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from predtrace.engines.duckdb.dialect import DUCKDB_DIALECT
+from predtrace.engines.duckdb.restated import register
 from predtrace.engines.sql.limits import choices
 from predtrace.engines.sql.relational import plan_query
 from predtrace.engines.values import arrow_type
@@ -43,7 +44,9 @@ def bag(rows: Sequence[Row]) -> Counter[Row]:
 
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
+    found = duckdb.connect(config={"threads": 1})
+    register(found)
+    return found
 
 
 class InDuckDB:

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from predtrace.engines.duckdb.restated import register
 from predtrace.engines.values import arrow_type, target_table
 from pushdown.operators import Scan
 from symbolic.expr import Column
@@ -24,7 +25,9 @@ Answer = dict[int, set[int]]
 
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
+    database = duckdb.connect(config={"threads": 1})
+    register(database)
+    return database
 
 
 class MemoryTables:
