@@ -27,6 +27,7 @@ from symbolic.expr import (
     same,
 )
 from symbolic.types import (
+    BOOLEAN,
     DATE,
     DOUBLE,
     INTEGER,
@@ -406,8 +407,8 @@ class TestDuckDBObstacles:
 
     def test_functions(self, tmp_path: Path) -> None:
         asked = self.changed(tmp_path)
-        upper = request(asked.source, COLUMNS, same(call("upper", NAME, type=STRING), param(NAME)))
-        assert "upper" in self.problem(upper)
+        alike = request(asked.source, COLUMNS, call("ilike", NAME, param(NAME), type=BOOLEAN))
+        assert "ilike" in self.problem(alike)
 
     def test_stored_types_are_found_out(self, tmp_path: Path) -> None:
         columns = (Column(1, "k", DATE), NAME, AMOUNT)
