@@ -36,10 +36,6 @@ REFUSED: dict[str, tuple[Make, str]] = {
         lambda t: t.select(f.collate(f.col("b"), "UTF8_LCASE")),
         "collation UTF8_LCASE.*compare plain strings",
     ),
-    "session window": (
-        lambda t: t.groupBy(f.session_window("ts", "1 hour")).count(),
-        "session windows .*merges",
-    ),
 }
 
 
@@ -57,9 +53,9 @@ def test_refusals_of_frames_name_the_call(
     # PySpark decides once a process, by the session active at the first call, whether to note any.
     monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", True)
     here = f"{__file__}:"
-    sessions = table.groupBy(f.session_window("ts", "1 hour").alias("n")).count()
+    collated = table.select(f.collate(f.col("b"), "UTF8_LCASE"))
     with pytest.raises(PredTraceError) as caught:
-        predtrace.trace(sessions)
+        predtrace.trace(collated)
     assert here in str(caught.value)
 
 

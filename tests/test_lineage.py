@@ -26,7 +26,7 @@ from predtrace.jobs.store import JobStore
 from predtrace.lineage.ask import ask
 from pushdown.operators import AggregateCall, Aggregation, Assignment, GroupBy, InnerJoin, Scan
 from symbolic.expr import Column, Expr, Literal, call, conjunction, same
-from symbolic.types import LONG, STRING
+from symbolic.types import BOOLEAN, LONG, STRING
 from tests.engines.tables import SETTINGS, pairs, param, source, write
 
 # SELECT e.dept, max(b.pay) AS most FROM staff e JOIN staff b ON e.boss = b.id GROUP BY e.dept
@@ -261,13 +261,13 @@ def test_wrong_names(tmp_path: Path) -> None:
 def unfaithful_job(folder: Path) -> Job:
     """The job, with a term that only Spark evaluates exactly."""
     first, second = plan().scans
-    upper = call("eq", call("upper", DEPT, type=STRING), Literal("A", STRING))
-    changed = msgspec.structs.replace(first, predicate=conjunction(first.predicate, upper))
+    alike = call("ilike", DEPT, Literal("A", STRING), type=BOOLEAN)
+    changed = msgspec.structs.replace(first, predicate=conjunction(first.predicate, alike))
     return make_job(folder, plans=(msgspec.structs.replace(plan(), scans=(changed, second)),))
 
 
 def test_duckdb_refuses_what_is_not_exact(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match=r"function upper .*; use engine='spark'"):
+    with pytest.raises(EngineError, match=r"function ilike .*; use engine='spark'"):
         ask(unfaithful_job(tmp_path), tmp_path, ("a", 100), engine="duckdb")
 
 
@@ -275,7 +275,7 @@ def test_duckdb_refuses_what_is_not_exact(tmp_path: Path) -> None:
 def test_auto_turns_to_spark(spark: Any, tmp_path: Path) -> None:
     answer = ask(unfaithful_job(tmp_path), tmp_path, ("a", 100), spark=spark)
     assert answer.engine == "spark"
-    assert any("function upper" in note for note in answer.notes)
+    assert any("function ilike" in note for note in answer.notes)
     assert rows_of(answer.scan("e")) == {1, 2}
     exact = ask(make_job(tmp_path), tmp_path, ("a", 100), spark=spark)
     assert exact.engine == "duckdb"

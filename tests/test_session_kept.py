@@ -194,6 +194,7 @@ def question_entries(
 ) -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {
         "index": lambda: job.build_index(engine="spark", spark=spark),
+        "cache": lambda: job.drop_cache(),
         "forward": lambda: job.forward("t", where="k = 2", engine="spark").count(),
         "cells": lambda: job.lineage((1, 5)).cells("k").label,
         "no such row": lambda: refused(lambda: job.lineage({"nope": 1}, engine="spark")),

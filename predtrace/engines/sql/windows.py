@@ -113,9 +113,11 @@ def _spec(plan: Planner, function: WindowFunction) -> exp.Expr | None:
 def _end(plan: Planner, bound: Bound | None, side: str) -> tuple[Any, str | None]:
     if bound is None:
         return "UNBOUNDED", side
-    if bound.offset is None:
+    assert bound.offset is None or isinstance(bound.offset, Literal)
+    # Spark takes rows at distance 0 for the row and its peers; DuckDB takes no frame from
+    # 0 FOLLOWING to CURRENT ROW.
+    if bound.offset is None or not bound.offset.value:
         return "CURRENT ROW", None
-    assert isinstance(bound.offset, Literal)
     distance = bound.offset.value
     size = _size(Literal(abs(distance), bound.offset.type), plan.dialect.name)
     return size, "PRECEDING" if distance < 0 else "FOLLOWING"

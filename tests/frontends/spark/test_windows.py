@@ -188,6 +188,17 @@ CASES: dict[str, tuple[str, Partners]] = {
         "CURRENT ROW) AS m FROM t",
         attaining(rows_from(0, 1)),
     ),
+    "from no rows before": (
+        "SELECT id, sum(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN 0 PRECEDING AND "
+        "1 FOLLOWING) AS s, count(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN 0 FOLLOWING "
+        "AND CURRENT ROW) AS n FROM t",
+        rows_from(0, 1),
+    ),
+    "to no rows after": (
+        "SELECT id, sum(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN 1 PRECEDING AND "
+        "0 FOLLOWING) AS s FROM t",
+        rows_from(-1, 0),
+    ),
     "rows and ranges": (
         "SELECT id, count(x) OVER (PARTITION BY p ORDER BY id ROWS BETWEEN CURRENT ROW AND "
         "1 FOLLOWING) AS n, rank() OVER (PARTITION BY p ORDER BY k) AS r FROM t",
