@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import predtrace
-from predtrace.errors import UnsupportedOperatorError
+from predtrace.errors import TargetError, UnsupportedOperatorError
 
 
 def scans(job: Any, target: Any, spark: SparkSession, engine: str) -> dict[str, list[Any]]:
@@ -214,6 +214,27 @@ def test_reads_that_depend_on_the_columns_are_refused(
             predtrace.trace(reader.load(path).where(f"{name} IS NULL").select("a"))
         job = predtrace.trace(reader.load(path).select("a")).run(tmp_path / "jobs", keep="none")
         assert job.lineage("true", engine="spark", spark=spark)["x"].count() == 4
+
+
+@pytest.mark.parametrize("pushed", ["true", "false"])
+def test_malformed_lines_are_found_by_their_values(
+    spark: SparkSession, tmp_path: Path, pushed: str
+) -> None:
+    """While Spark parses the third line it has the value 3, but the row has none."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.json.filterPushdown.enabled", pushed)
+    (tmp_path / "x").write_text(BROKEN["json"])
+    frame = session.read.schema("a int, c int").json(str(tmp_path / "x"))
+    assert [row.a for row in frame.collect()] == [1, 2, None, 4]
+    job = predtrace.trace(frame.select("a")).run(tmp_path / "jobs")
+    for engine in ("spark", "auto"):
+        for targets, count in (([(None,)], 1), ([(1,), (None,), (4,)], 3), ([(3,)], None)):
+            if count is None:
+                with pytest.raises(TargetError):
+                    job.lineage(targets, engine=engine, spark=session)["x"].count()
+            else:
+                found = job.lineage(targets, engine=engine, spark=session)["x"]
+                assert (found.count(), found.label) == (count, "precise")
 
 
 @pytest.mark.parametrize("kind", BROKEN)
