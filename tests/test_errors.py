@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 import predtrace
@@ -53,9 +53,9 @@ def test_refusals_of_frames_name_the_call(
     # PySpark decides once a process, by the session active at the first call, whether to note any.
     monkeypatch.setattr("pyspark.errors.utils._enable_debugging_cache", True)
     here = f"{__file__}:"
-    collated = table.select(f.collate(f.col("b"), "UTF8_LCASE"))
+    increases = f.call_function("counter_diff", "id").over(Window.orderBy("id"))
     with pytest.raises(PredTraceError) as caught:
-        predtrace.trace(collated)
+        predtrace.trace(table.select(increases))
     assert here in str(caught.value)
 
 
